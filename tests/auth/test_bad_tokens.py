@@ -42,6 +42,11 @@ def with_claims(make: Callable[[Issuer], Any]) -> Make:
     return lambda issuer, bait: sign(header(), make(issuer), KEYS["rsa"])
 
 
+def with_payload(value: Any) -> Make:
+    """A token that the issuer has signed, with a payload that has no claims."""
+    return with_claims(lambda issuer: value)
+
+
 def heading(key: str = "rsa", /, **changed: Any) -> Make:
     """A token that the issuer has signed, with another header."""
     return lambda issuer, bait: sign(
@@ -296,7 +301,7 @@ TOKENS: dict[str, Make] = {
     "sub of 10 kB, and no client": claiming(sub="s" * 10_000, client_id=...),
     # Payloads and shapes
     **{
-        f"claims that are {name}": with_claims(lambda issuer, value=value: value)
+        f"claims that are {name}": with_payload(value)
         for name, value in {
             "null": None,
             "a list": [],

@@ -81,6 +81,8 @@ def given_options(options: argparse.Namespace) -> dict[str, bool]:
 
 def http_settings(options: argparse.Namespace, own: "Verifier | None") -> Mapping[str, Any]:
     """Return the settings that the options make; `own` is the verifier of the server itself."""
+    if options.public_url is not None:
+        _require_public_url(options.public_url)
     verifier = _verifier(options)
     if verifier is None and own is None:
         _require_verifier(options)
@@ -93,6 +95,12 @@ def http_settings(options: argparse.Namespace, own: "Verifier | None") -> Mappin
         "max_concurrent": options.max_concurrent,
         "tls": _tls(options),
     }
+
+
+def _require_public_url(url: str) -> None:
+    from accord.auth.metadata import public_place
+
+    public_place(url, _PATH)
 
 
 def _require_verifier(options: argparse.Namespace) -> None:

@@ -88,5 +88,8 @@ def hosts_of(settings: Settings) -> tuple[str, ...]:
     """Return the hosts that a server answers to beside loopback: that of its public URL too."""
     if settings.public_url is None:
         return settings.allow_hosts
-    host = urlsplit(settings.public_url).hostname or ""
+    try:
+        host = urlsplit(settings.public_url).hostname or ""
+    except ValueError:  # what uses the URL reports it
+        return settings.allow_hosts
     return (*settings.allow_hosts, f"[{host}]" if ":" in host else host)

@@ -1,0 +1,485 @@
+"""What a resource server answers, by the sections of the RFCs and of MCP that say so."""
+
+import asyncio
+import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+
+import wire
+from accord import Server, TokenVerifier
+from commands import ACCORD, SAMPLES
+from http_peer import HttpPeer, HttpServer, Response
+from samples import guarded
+from token_issuer import AUDIENCE, Issuer, send
+
+HANDSHAKE = ["2025-03-26", "2025-06-18", "2025-11-25"]
+ERAS = [*HANDSHAKE, wire.STATELESS]
+METADATA = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp"
+WRITE = "shop:read shop:write shop:stock"
+PARAMETER = re.compile(r'([a-z_]+)="([^"]*)"')
+
+
+@pytest.fixture(scope="module")
+def issuer() -> Iterator[Issuer]:
+    with Issuer() as issuer:
+        yield issuer
+
+
+@contextmanager
+def serving(issuer: Issuer, *words: str, **environment: str) -> Iterator[HttpServer]:
+    command = [ACCORD, "serve", f"{SAMPLES}/guarded.py:server", "--http", "127.0.0.1:0", *words]
+    with HttpServer(command, env={**os.environ, "ISSUER": issuer.url, **environment}) as running:
+        yield running
+    assert "Traceback" not in running.stderr, running.stderr
+
+
+@pytest.fixture(scope="module")
+def server(issuer: Issuer) -> Iterator[HttpServer]:
+    with serving(issuer) as running:
+        yield running
+
+
+def peer_of(server: HttpServer, issuer: Issuer, revision: str, **claims: Any) -> HttpPeer:
+    headers = {"Authorization": f"Bearer {issuer.token(**claims)}"}
+    return HttpPeer(server.port, revision, headers=headers)
+
+
+def challenge(response: Response) -> dict[str, str]:
+    """The parameters of a challenge, which is one Bearer challenge."""
+    value = response.headers["WWW-Authenticate"]
+    scheme, _, parameters = value.partition(" ")
+    assert scheme == "Bearer"
+    assert re.fullmatch(r'[a-z_]+="[^"]*"(, [a-z_]+="[^"]*")*', parameters)
+    found = PARAMETER.findall(parameters)
+    assert len(dict(found)) == len(found)
+    return dict(found)
+
+
+# RFC 6750: bearer tokens
+
+
+def test_rfc_6750_3_without_credentials_the_challenge_has_no_error(server: HttpServer) -> None:
+    with HttpPeer(server.port) as peer:
+        response = peer.post(peer.calling("add", a=1, b=2))
+    assert response.status == 401
+    assert challenge(response) == {"scope": "shop:read", "resource_metadata": METADATA}
+    assert response.headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize("method", ["POST", "GET", "DELETE", "PUT", "OPTIONS"])
+def test_rfc_6750_3_every_method_of_the_endpoint_needs_a_token(
+    server: HttpServer, method: str
+) -> None:
+    with HttpPeer(server.port) as peer:
+        assert peer.visit(method).status == 401
+        assert peer.visit(method, path="/read").status == 401
+
+
+@pytest.mark.parametrize("revision", ERAS)
+def test_rfc_6750_3_1_a_token_that_is_not_valid_is_401_invalid_token(
+    server: HttpServer, issuer: Issuer, revision: str
+) -> None:
+    peer = peer_of(server, issuer, revision, aud="https://other.example.com")
+    response = peer.post(peer.calling("add", a=1, b=2))
+    assert response.status == 401
+    assert challenge(response) == {
+        "error": "invalid_token",
+        "error_description": "The access token is not valid for this server",
+        "scope": "shop:read",
+        "resource_metadata": METADATA,
+    }
+    peer.close()
+
+
+@pytest.mark.parametrize("revision", ERAS)
+def test_rfc_6750_3_1_too_little_scope_for_any_call_is_403(
+    server: HttpServer, issuer: Issuer, revision: str
+) -> None:
+    peer = peer_of(server, issuer, revision, scope="other")
+    response = peer.post(peer.calling("add", a=1, b=2))
+    assert response.status == 403
+    assert challenge(response)["error"] == "insufficient_scope"
+    assert challenge(response)["scope"] == "shop:read"
+    peer.close()
+
+
+OPERATIONS: dict[str, tuple[str, dict[str, Any], str]] = {
+    "a tool": ("tools/call", {"name": "restock", "arguments": {"item": "rope"}}, WRITE),
+    "a hidden tool": ("tools/call", {"name": "purge", "arguments": {}}, "shop:read shop:admin"),
+    "a tool with bad arguments": ("tools/call", {"name": "restock", "arguments": {}}, WRITE),
+    "a prompt": (
+        "prompts/get",
+        {"name": "plan", "arguments": {"item": "rope"}},
+        "shop:read shop:write",
+    ),
+    "a resource": ("resources/read", {"uri": "shop://stock"}, "shop:read shop:write"),
+    "a template": ("resources/read", {"uri": "shop://ledger/2026"}, "shop:read shop:admin"),
+}
+
+
+@pytest.mark.parametrize("revision", ERAS)
+@pytest.mark.parametrize("what", OPERATIONS)
+def test_mcp_step_up_an_operation_names_all_scopes_that_it_needs(
+    server: HttpServer, issuer: Issuer, revision: str, what: str
+) -> None:
+    method, params, scopes = OPERATIONS[what]
+    with peer_of(server, issuer, revision) as peer:
+        response = peer.ask(method, params)
+        assert response.status == 403
+        assert challenge(response) == {
+            "error": "insufficient_scope",
+            "error_description": "The access token lacks a scope that this needs",
+            "scope": scopes,
+            "resource_metadata": METADATA,
+        }
+        assert "id" in json.loads(response.body)
+        partly = peer.post(
+            peer.request(method, params),
+            {"Authorization": f"Bearer {issuer.token(scope='shop:read shop:stock')}"},
+        )
+        assert partly.status == 403
+        assert challenge(partly)["scope"] == scopes
+        if "bad" not in what:
+            enough = {"Authorization": f"Bearer {issuer.token(scope=scopes)}"}
+            assert peer.post(peer.request(method, params), enough).status == 200
+        assert peer.call("add", a=1, b=2) == "3"  # the session goes on
+
+
+@pytest.mark.parametrize("revision", ERAS)
+def test_mcp_step_up_comes_before_any_byte_of_a_stream(
+    server: HttpServer, issuer: Issuer, revision: str
+) -> None:
+    with peer_of(server, issuer, revision) as peer:
+        message = peer.watching("restock", item="rope")
+        response = peer.post(message, {"Accept": "text/event-stream, application/json"})
+        assert (response.status, response.headers["Content-Type"]) == (403, "application/json")
+
+
+def test_mcp_step_up_the_body_decides_not_a_header(server: HttpServer, issuer: Issuer) -> None:
+    peer = peer_of(server, issuer, wire.STATELESS)
+    message = peer.calling("restock", item="rope")
+    assert peer.post(message, {"Mcp-Name": "add"}).status in (400, 403)
+    with peer_of(server, issuer, "2025-06-18") as older:
+        lying = {"Mcp-Name": "add", "Mcp-Method": "tools/list"}
+        assert older.post(older.calling("restock", item="x"), lying).status == 403
+    peer.close()
+
+
+def test_mcp_step_up_in_a_batch_is_a_problem_of_that_call(
+    server: HttpServer, issuer: Issuer
+) -> None:
+    with peer_of(server, issuer, "2025-03-26") as peer:
+        batch = [
+            peer.calling("add", a=1, b=2, id=11),
+            peer.calling("restock", item="rope", id=12),
+            peer.request("prompts/get", {"name": "plan", "arguments": {"item": "x"}}, id=13),
+        ]
+        response = peer.post(batch)
+    assert response.status == 200
+    replies = {each["id"]: each for each in response.message}
+    assert replies[11]["result"]["content"][0]["text"] == "3"
+    assert replies[12]["result"]["isError"]
+    assert WRITE in json.dumps(replies[12])
+    assert "shop:write" in replies[13]["error"]["message"]
+
+
+def test_a_continued_answer_needs_the_scopes_of_its_tool(issuer: Issuer) -> None:
+    server = Server("more", read_more=True, max_bytes=2_000, auth=verifier_of(issuer))
+
+    @server.tool(read_only=True, scopes=["shop:write"])
+    def stock() -> list[str]:
+        return ["x" * 100 for _ in range(100)]
+
+    def call(scope: str, name: str, **arguments: Any) -> httpx2.Response:
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+        message |= {"params": {"name": name, "arguments": arguments}}
+        return asyncio.run(ask(server.asgi(), issuer.token(scope=scope), message))
+
+    first = call("shop:write", "stock")
+    assert first.status_code == 200
+    found = re.search(r"rest\.accord\.[\w-]+", first.text)
+    assert found is not None
+    assert call("shop:write", "read_more", cursor=found[0]).status_code == 200
+    refused = call("other", "read_more", cursor=found[0])
+    assert refused.status_code == 403
+    assert 'scope="shop:write"' in refused.headers["WWW-Authenticate"]
+
+
+async def ask(app: Any, token: str | None, message: Any, url: str = "/mcp") -> httpx2.Response:
+    """POST a message to an app in this process."""
+    headers = {"MCP-Protocol-Version": "2025-06-18"}
+    if token is not None:
+        headers["Authorization"] = f"Bearer {token}"
+    transport = httpx2.ASGITransport(app)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as client:
+        return await client.post(url, json=message, headers=headers)
+
+
+# Lists
+
+
+@pytest.mark.parametrize("revision", ERAS)
+def test_lists_keep_what_step_up_reaches_and_leave_out_what_is_hidden(
+    server: HttpServer, issuer: Issuer, revision: str
+) -> None:
+    def names(peer: HttpPeer, method: str, member: str) -> set[str]:
+        found: set[str] = set()
+        cursor: dict[str, Any] = {}
+        while True:
+            result = peer.ask(method, cursor).message["result"]
+            found |= {each.get("uriTemplate", each["name"]) for each in result[member]}
+            if "nextCursor" not in result:
+                return found
+            cursor = {"cursor": result["nextCursor"]}
+
+    with peer_of(server, issuer, revision) as peer:
+        tools = names(peer, "tools/list", "tools")
+        assert "restock" in tools
+        assert "purge" not in tools
+        assert names(peer, "prompts/list", "prompts") == {"plan"}
+        assert names(peer, "resources/templates/list", "resourceTemplates") == set()
+        assert names(peer, "resources/list", "resources") == {"stock"}
+    with peer_of(server, issuer, revision, scope="shop:read shop:admin") as admin:
+        assert "purge" in names(admin, "tools/list", "tools")
+        assert names(admin, "prompts/list", "prompts") == {"plan", "audit"}
+        assert names(admin, "resources/templates/list", "resourceTemplates") == {
+            "shop://ledger/{year}"
+        }
+
+
+def test_lists_that_differ_by_caller_are_private(server: HttpServer, issuer: Issuer) -> None:
+    with peer_of(server, issuer, wire.STATELESS, scope="shop:read shop:write") as peer:
+        for method in ("tools/list", "prompts/list", "resources/list"):
+            assert peer.ask(method).message["result"]["cacheScope"] == "private"
+        read = peer.ask("resources/read", {"uri": "shop://stock"})
+        assert read.message["result"]["cacheScope"] == "private"
+
+
+# RFC 9728: protected resource metadata
+
+
+@pytest.mark.parametrize("path", ["", "/", "/mcp", "/mcp/"])
+def test_rfc_9728_3_metadata_is_at_both_well_known_places(
+    server: HttpServer, issuer: Issuer, path: str
+) -> None:
+    with HttpPeer(server.port) as peer:
+        place = f"/.well-known/oauth-protected-resource{path}"
+        response = peer.visit("GET", {"Origin": "https://inspector.example"}, path=place)
+    assert response.status == 200
+    assert response.headers["Access-Control-Allow-Origin"] == "*"
+    assert "max-age" in response.headers["Cache-Control"]
+    assert json.loads(response.body) == {
+        "resource": AUDIENCE,
+        "authorization_servers": [issuer.url],
+        "scopes_supported": ["shop:read"],
+        "bearer_methods_supported": ["header"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("POST", "/mcp", 405),
+        ("OPTIONS", "/mcp", 204),
+        ("HEAD", "/mcp", 200),
+        ("GET", "/other", 404),
+        ("GET", "/mcp/more", 404),
+        ("GET", "x", 404),
+    ],
+)
+def test_rfc_9728_3_other_requests_for_metadata_are_refused(
+    server: HttpServer, method: str, path: str, status: int
+) -> None:
+    with HttpPeer(server.port) as peer:
+        place = f"/.well-known/oauth-protected-resource{path}"
+        assert peer.visit(method, path=place).status == status
+
+
+@pytest.mark.parametrize(
+    "name", ["oauth-authorization-server", "openid-configuration", "oauth-authorization-server/mcp"]
+)
+def test_rfc_8414_3_this_is_no_authorization_server(server: HttpServer, name: str) -> None:
+    with HttpPeer(server.port) as peer:
+        assert peer.visit("GET", path=f"/.well-known/{name}").status == 404
+
+
+PLACES: dict[str, tuple[list[str], dict[str, str], str, str]] = {
+    "a public URL": (
+        ["--public-url", "https://shop.example"],
+        {},
+        "https://shop.example/mcp",
+        "https://shop.example/.well-known/oauth-protected-resource/mcp",
+    ),
+    "a public URL with the path": (
+        ["--public-url", "https://shop.example/mcp"],
+        {},
+        "https://shop.example/mcp",
+        "https://shop.example/.well-known/oauth-protected-resource/mcp",
+    ),
+    "a public URL with a prefix": (
+        ["--public-url", "https://Shop.Example:8443/tools/"],
+        {},
+        "https://shop.example:8443/tools/mcp",
+        "https://shop.example:8443/tools/.well-known/oauth-protected-resource/mcp",
+    ),
+    "an audience that is not a URL": (
+        [],
+        {"AUDIENCE": "api://shop"},
+        "http://127.0.0.1:PORT/mcp",
+        "http://127.0.0.1:PORT/.well-known/oauth-protected-resource/mcp",
+    ),
+    "an audience that is another URL": (
+        [],
+        {"AUDIENCE": "https://shop.example/api"},
+        "https://shop.example/mcp",
+        "https://shop.example/.well-known/oauth-protected-resource/mcp",
+    ),
+    "an audience with a prefix": (
+        [],
+        {"AUDIENCE": "https://shop.example/tools/mcp"},
+        "https://shop.example/tools/mcp",
+        "https://shop.example/tools/.well-known/oauth-protected-resource/mcp",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PLACES)
+def test_rfc_9728_3_3_the_resource_is_what_clients_call(issuer: Issuer, case: str) -> None:
+    words, environment, resource, metadata = PLACES[case]
+    with serving(issuer, *words, **environment) as server:
+        port = str(server.port)
+        with HttpPeer(server.port) as peer:
+            refused = peer.post(peer.calling("add"))
+            assert challenge(refused)["resource_metadata"] == metadata.replace("PORT", port)
+            path = "/.well-known/oauth-protected-resource"
+            found = json.loads(peer.visit("GET", path=path).body)
+            assert found["resource"] == resource.replace("PORT", port)
+
+
+def test_a_public_url_admits_its_host_alone(issuer: Issuer) -> None:
+    with serving(issuer, "--public-url", "https://shop.example") as server:
+        peer = peer_of(server, issuer, "2025-06-18")
+        call = peer.calling("add", a=1, b=2)
+        assert peer.post(call, {"Host": "shop.example"}).status == 200
+        assert peer.post(call, {"Host": "evil.example"}).status == 403
+        peer.close()
+
+
+# RFC 8707: resource indicators, and mounts
+
+
+def verifier_of(issuer: Issuer) -> TokenVerifier:
+    """A verifier that names no URL, so that the request decides where the server is."""
+    verifier = TokenVerifier(issuer.url, AUDIENCE)
+    verifier.audiences = ("api://shop",)
+    return verifier
+
+
+def test_rfc_8707_2_a_token_for_another_resource_is_refused(
+    server: HttpServer, issuer: Issuer
+) -> None:
+    for audience in ("https://mcp.example.com", "https://mcp.example.com/other", "api://shop"):
+        peer = peer_of(server, issuer, "2025-06-18", aud=audience)
+        assert peer.post(peer.calling("add", a=1, b=2)).status == 401
+        peer.close()
+
+
+@pytest.mark.parametrize("prefix", ["/shop", "/a/b"])
+def test_below_a_mount_the_challenge_names_metadata_that_is_there(
+    issuer: Issuer, prefix: str
+) -> None:
+    mcp = guarded.build(auth=verifier_of(issuer)).asgi()
+    outer = FastAPI(lifespan=mcp.lifespan)
+    outer.mount(prefix, mcp)
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+    message["params"] = {"name": "add", "arguments": {"a": 1, "b": 2}}
+
+    async def scenario() -> None:
+        refused = await ask(outer, None, message, f"{prefix}/mcp")
+        assert refused.status_code == 401
+        [url] = re.findall(r'resource_metadata="([^"]+)"', refused.headers["WWW-Authenticate"])
+        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(outer)) as client:
+            found = (await client.get(url)).json()
+        assert found["resource"] == f"http://127.0.0.1:8000{prefix}/mcp"
+        accepted = await ask(outer, issuer.token(), message, f"{prefix}/mcp")
+        assert accepted.status_code == 200
+
+    asyncio.run(scenario())
+
+
+def test_an_app_has_a_verifier_of_its_own(issuer: Issuer) -> None:
+    app = guarded.build().asgi(auth=verifier_of(issuer), scopes=("shop:read",))
+    message = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    assert asyncio.run(ask(app, None, message)).status_code == 401
+    assert asyncio.run(ask(app, issuer.token(), message)).status_code == 200
+    assert asyncio.run(ask(app, issuer.token(scope="x"), message)).status_code == 403
+
+
+# RFC 7235 and 9110: what cannot be known now
+
+
+def test_rfc_9110_15_6_4_keys_that_cannot_be_had_are_503(issuer: Issuer) -> None:
+    def failing(request: Any) -> bool:
+        send(request, 500, {})
+        return True
+
+    with Issuer() as broken:
+        broken.faults["/jwks"] = failing
+        with serving(broken) as server:
+            peer = peer_of(server, broken, "2025-06-18")
+            response = peer.post(peer.calling("add", a=1, b=2))
+            assert response.status == 503
+            assert 1 <= int(response.headers["Retry-After"]) <= 30
+            assert response.headers["WWW-Authenticate"] is None
+            peer.close()
+
+
+# RFC 7662: introspection
+
+
+def test_rfc_7662_2_opaque_tokens_are_asked_about(issuer: Issuer) -> None:
+    with Issuer() as other:
+        other.active = {
+            "good": {"sub": "zoe", "client_id": "agent", "aud": AUDIENCE, "scope": "shop:read"},
+            "elsewhere": {"sub": "zoe", "aud": "https://other.example.com"},
+            "nobody": {"aud": AUDIENCE},
+            "no-audience": {"sub": "zoe"},
+            "old": {"sub": "zoe", "aud": AUDIENCE, "exp": 1},
+            "foreign": {"sub": "zoe", "aud": AUDIENCE, "iss": "https://evil.example"},
+            "inactive": {"sub": "zoe", "aud": AUDIENCE, "active": "true"},
+        }
+        env = {"INTROSPECT": f"{other.origin}/introspect"}
+        command = [ACCORD, "serve", f"{SAMPLES}/guarded.py:server", "--http", "127.0.0.1:0"]
+        with HttpServer(command, env={**os.environ, **env}) as server:
+            for token in [*other.active, "unknown"]:
+                peer = HttpPeer(server.port, headers={"Authorization": f"Bearer {token}"})
+                status = peer.post(peer.calling("add", a=1, b=2)).status
+                assert status == (200 if token == "good" else 401), token
+                assert peer.post(peer.calling("add", a=1, b=2)).status == status
+                peer.close()
+        assert other.hits["/introspect"] == len(other.active) + 1  # verdicts are kept
+        assert set(other.credentials) == {"Basic bWNwOnMzY3JldCUyNg=="}
+
+
+def test_rfc_7662_2_3_an_issuer_that_fails_is_503() -> None:
+    def failing(request: Any) -> bool:
+        send(request, 401, {"error": "invalid_client"})
+        return True
+
+    with Issuer() as other:
+        other.faults["/introspect"] = failing
+        env = {"INTROSPECT": f"{other.origin}/introspect"}
+        command = [ACCORD, "serve", f"{SAMPLES}/guarded.py:server", "--http", "127.0.0.1:0"]
+        with HttpServer(command, env={**os.environ, **env}) as server:
+            peer = HttpPeer(server.port, headers={"Authorization": "Bearer opaque"})
+            response = peer.post(peer.calling("add", a=1, b=2))
+            assert (response.status, response.headers["Retry-After"]) == (503, "1")
+            assert "401" not in response.body.decode()
+            peer.close()

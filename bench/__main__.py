@@ -7,6 +7,7 @@ from compileall import compile_dir
 
 from tools.docgen.pages import write as write_docs
 
+from bench.auth import auth_parts
 from bench.calls import ROUNDS as CALL_ROUNDS
 from bench.calls import calls_parts, measure_calls
 from bench.child import ROOT
@@ -136,6 +137,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "SQL queries": run_sql,
     "Character sheets": run_sheets,
     "A Django REST framework list": run_drf,
+    "Authorization": auth_parts,
 }
 
 

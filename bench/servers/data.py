@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+AUDIENCE = "https://bench.example/mcp"
+"""The name of the authorized server in tokens."""
+
 COLUMNS = ("id", "customer", "product", "quantity", "price", "shipped")
 
 RECORDS = tuple(

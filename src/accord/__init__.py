@@ -28,6 +28,7 @@ from accord.telemetry import Telemetry
 if typing.TYPE_CHECKING:
     from accord.auth import TokenVerifier
     from accord.client import Client, ClientCredentials, ElicitRequest, SampleRequest, SignIn
+    from accord.gateway import upstream
     from accord.pages import read_all
     from accord.reader import Reading, read
 
@@ -81,6 +82,7 @@ __all__ = [
     "read_all",
     "render",
     "success_response",
+    "upstream",
 ]
 
 _LATER = {
@@ -93,6 +95,7 @@ _LATER = {
     "TokenVerifier": "accord.auth",
     "read": "accord.reader",
     "read_all": "accord.pages",
+    "upstream": "accord.gateway",
 }
 
 if not typing.TYPE_CHECKING:  # a type checker would accept any name

@@ -5,10 +5,11 @@
     │   └── TooDeep      a value is nested too deeply for a message
     ├── LifespanError    the lifespan of a server failed, or did not end in time
     ├── StoreError       the store of tasks cannot be reached, or refuses
-    └── PeerError        a peer cannot be reached, or its messages are not valid
-        ├── MCPError     a server answered a request with a JSON-RPC error
-        └── SignInError  signing in to a server failed
-            └── SignInRequired  a server requires a sign-in, which only a person can start
+    ├── PeerError        a peer cannot be reached, or its messages are not valid
+    │   ├── MCPError     a server answered a request with a JSON-RPC error
+    │   └── SignInError  signing in to a server failed
+    │       └── SignInRequired  a server requires a sign-in, which only a person can start
+    └── Rejected         a request ends with a JSON-RPC error of another server
 
 A tool raises `Problem` instead (see model/answer.py). These errors are not sent to a peer: the
 reply to an invalid message is a `Reject`, which is data.
@@ -99,6 +100,14 @@ class Reject(msgspec.Struct, frozen=True, omit_defaults=True):
     code: int
     message: str
     data: Any = None
+
+
+class Rejected(AccordError):
+    """Raised to answer a request with the JSON-RPC error of another server."""
+
+    def __init__(self, reject: Reject) -> None:
+        super().__init__(reject.message)
+        self.reject = reject
 
 
 def require_known(given: Collection[str], known: Collection[str], what: str) -> None:

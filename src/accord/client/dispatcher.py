@@ -66,6 +66,8 @@ class Dispatcher:
         self.log = MessageLog()
         self.accepts_requests = False
         """False in the stateless era, where a server sends no requests."""
+        self.related_id: int | None = None
+        """While a callback runs: the request that its message came with, where that is known."""
         self._on_notification = on_notification
         self._on_request = on_request
         self._open_requests: list[Any] = []
@@ -110,12 +112,18 @@ class Dispatcher:
         if "method" not in message:
             self._resolve(Reply(raw, message), answered_id)
         elif "id" in message:
+            self.related_id = answered_id
             return self._respond(message) if self.accepts_requests else []
         else:
             self._close_cancelled(message)
             if self._on_notification is not None:  # as a callback: its errors stop nothing
-                asyncio.get_running_loop().call_soon(self._on_notification, message)
+                asyncio.get_running_loop().call_soon(self._notify, message, answered_id)
         return []
+
+    def _notify(self, message: dict[str, Any], answered_id: int | None) -> None:
+        self.related_id = answered_id
+        if self._on_notification is not None:
+            self._on_notification(message)
 
     def _respond(self, request: dict[str, Any]) -> list[Outgoing]:
         """Return the response to a request of the server, or nothing if it is sent later."""

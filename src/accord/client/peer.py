@@ -10,6 +10,8 @@ from functools import partial
 from os import PathLike
 from typing import Any, Final
 
+import msgspec
+
 from accord.auth.sign_in import Auth, as_auth
 from accord.client.dispatcher import Dispatcher, OnNotification, OnRequest
 from accord.client.inprocess import InProcessTransport
@@ -123,19 +125,21 @@ class Peer:
         within: float | None = None,
         meta: Params = None,
         answers: Params = None,
+        on_start: Callable[[int], None] | None = None,
     ) -> Reply:
         """Call a tool. With a `progressToken` in `meta` the server may send progress notifications.
 
-        `answers` are `inputResponses` and `requestState`, for a call that is retried.
+        `answers` are `inputResponses` and `requestState`, for a call that is retried. `on_start` is
+        called with the id of the request.
         """
         params: dict[str, Any] = {"name": tool, "arguments": arguments or {}, **(answers or {})}
         if meta:
             params["_meta"] = meta
-        reply = await self._call(params, within)
+        reply = await self._call(params, within, on_start)
         if self._is_header_mismatch(reply):  # only tools/list names the headers
             await self.tools()
             if self._header_params.get(tool):
-                return await self._call(params, within)
+                return await self._call(params, within, on_start)
         return reply
 
     async def answer(self, request_id: Any, answer: Response) -> None:
@@ -215,9 +219,17 @@ class Peer:
                 with suppress(PeerError):
                     await self._session.request(method, params, revision=revision)
 
-    async def _call(self, params: Mapping[str, Any], within: float | None) -> Reply:
-        headers = argument_headers(self._header_params.get(params["name"], {}), params["arguments"])
-        return await self._request("tools/call", params, within, headers)
+    async def _call(
+        self,
+        params: Mapping[str, Any],
+        within: float | None,
+        on_start: Callable[[int], None] | None,
+    ) -> Reply:
+        names, arguments = self._header_params.get(params["name"], {}), params["arguments"]
+        if names and isinstance(arguments, msgspec.Raw):
+            arguments = msgspec.json.decode(arguments)
+        headers = argument_headers(names, arguments) if names else None
+        return await self._request("tools/call", params, within, headers, on_start)
 
     def _is_header_mismatch(self, reply: Reply) -> bool:
         error = reply.error

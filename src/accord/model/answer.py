@@ -285,6 +285,8 @@ class InputRequired(BaseException):
     A BaseException, so that `except Exception` in a tool does not catch it.
     """
 
-    def __init__(self, questions: Mapping[str, Any]) -> None:
+    def __init__(self, questions: Mapping[str, Any], state: str | None = None) -> None:
+        """`state` is the `requestState` of another server, which comes back with the responses."""
         super().__init__(", ".join(questions))
         self.questions = dict(questions)
+        self.state = state

@@ -87,6 +87,8 @@ class Channel(Protocol):
     @property
     def cancelled(self) -> bool: ...
     @property
+    def principal(self) -> bytes | None: ...
+    @property
     def sender(self) -> Any: ...
     def progress(
         self, progress: float, total: float | None, message: str | None
@@ -180,6 +182,11 @@ class Context(Generic[State_co]):
     def abandon(self) -> None:
         """Let `cancelled` be true: the result of the function is not used any more."""
         self._is_abandoned = True
+
+    @property
+    def channel(self) -> Channel:
+        """The way to the caller, for requests that are forwarded to another server."""
+        return self._channel
 
     @property
     def sender(self) -> Any:

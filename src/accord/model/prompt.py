@@ -7,8 +7,8 @@ import msgspec
 
 from accord.errors import ContractError
 from accord.model.content import Icon, MessageContent, message, messages_of
-from accord.model.tool import Bound, Dependencies, normalize_scopes, tags_of
-from accord.model.values import known
+from accord.model.tool import Bound, Dependencies, Foreign, normalize_scopes, tags_of
+from accord.model.values import WireResult, known
 from accord.revisions import Revision
 
 
@@ -41,6 +41,8 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     """Scopes that a verified caller needs to use it."""
     hidden: bool = False
     """True if lists leave it out for callers that lack its scopes."""
+    foreign: Foreign | None = None
+    """Its entry, if it is a prompt of another server."""
 
     def __post_init__(self) -> None:
         if self.tags:
@@ -51,9 +53,13 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
             raise ContractError("the name of a prompt must not be empty")
 
     def to_wire(
-        self, content: MessageContent | Sequence[MessageContent], revision: Revision
+        self,
+        content: MessageContent | Sequence[MessageContent] | WireResult,
+        revision: Revision,
     ) -> dict[str, Any]:
         """Return the result of `prompts/get`."""
+        if isinstance(content, WireResult):
+            return dict(content.members)
         return known(
             description=self.description or None,
             messages=[message(each, revision) for each in messages_of(content)],

@@ -60,7 +60,9 @@ class Root(msgspec.Struct, frozen=True):
 class Question(Protocol):
     """One request to the client; the classes below implement it."""
 
-    method: ClassVar[str]
+    @property
+    def method(self) -> str:
+        """The method of the request."""
 
     def lacks(self, capabilities: Capabilities, revision: Revision) -> Mapping[str, Any] | None:
         """Return the capability that the client lacks for this request; None if it lacks none."""

@@ -18,8 +18,8 @@ import msgspec
 from accord.errors import ContractError
 from accord.model.completion import Completer
 from accord.model.content import Annotations, Embedded, Icon, contents
-from accord.model.tool import Bound, Dependencies, normalize_scopes, tags_of
-from accord.model.values import as_json
+from accord.model.tool import Bound, Dependencies, Foreign, normalize_scopes, tags_of
+from accord.model.values import WireResult, as_json
 
 TEXT: Final = "text/plain"
 BYTES: Final = "application/octet-stream"
@@ -34,13 +34,18 @@ _MAX_URI: Final = 8_192  # characters; a longer URI does not match
 
 
 class Template:
-    """A URI or a URI template."""
+    """A URI or a URI template; one that `is_foreign` may have any form of expression."""
 
-    def __init__(self, template: str) -> None:
+    _is_foreign = False
+
+    def __init__(self, template: str, *, is_foreign: bool = False) -> None:
         self.text = template
         self.path_names: list[str] = []
         self.query_names: list[str] = []
         self._many: str | None = None
+        if is_foreign:
+            self._pattern = re.compile(self._foreign_pattern(template))
+            return
         pattern = "".join(self._patterns(template))
         if not _URI.fullmatch(_EXPRESSION.sub("x", template)):
             raise ContractError(f"{template!r} is not a URI; it needs a scheme, a colon and a path")
@@ -48,6 +53,12 @@ class Template:
         if len(names) != len(set(names)):
             raise ContractError(f"{template!r} names a variable twice")
         self._pattern = re.compile(pattern)
+
+    def filled(self, found: Mapping[str, str]) -> str:
+        """Return the URI with these parts in place of the expressions; see `match`."""
+        first, *others = _EXPRESSION.split(self.text)
+        parts = [f"{found.get(f'e{at}', '')}{each}" for at, each in enumerate(others[1::2])]
+        return first + "".join(parts)
 
     @property
     def is_static(self) -> bool:
@@ -58,6 +69,9 @@ class Template:
         """Return the variables of a URI that matches, else None."""
         if self.is_static:
             return {} if uri == self.text else None
+        if self._is_foreign:
+            found = self._pattern.fullmatch(uri) if len(uri) <= _MAX_URI else None
+            return None if found is None else found.groupdict()
         from urllib.parse import parse_qsl, unquote  # not at import: servers start faster
 
         if len(uri) > _MAX_URI:
@@ -70,6 +84,22 @@ class Template:
         query_values = dict(parse_qsl(query, keep_blank_values=True)) if mark else {}
         values |= {name: query_values[name] for name in self.query_names if name in query_values}
         return values if all(self._is_inside(*each) for each in values.items()) else None
+
+    def _foreign_pattern(self, template: str) -> str:
+        """Return a pattern of the literals; what is between them are the groups `e0`, `e1`…
+
+        The server of the template decodes and checks it.
+        """
+        self._is_foreign = True
+        first, *others = _EXPRESSION.split(template)
+        pattern = re.escape(first)
+        for at, (expression, literal) in enumerate(zip(others[::2], others[1::2], strict=True)):
+            names = [each.rstrip("*").partition(":")[0] for each in expression.split(",")]
+            names[0] = names[0].lstrip("+#./;?&")
+            self.path_names += [name for name in names if name not in self.path_names]
+            group = f"(?P<e{at}>.*?)" if literal else f"(?P<e{at}>.*)"
+            pattern += f"(?>{group}{re.escape(literal)})"
+        return pattern
 
     def _patterns(self, template: str) -> Iterator[str]:
         first, *others = _EXPRESSION.split(template)
@@ -167,11 +197,15 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
     """Returns the resources of a template that exist now, for `resources/list`."""
     watched: bool = False
     """True if clients can subscribe to it: see `Server.updated`."""
+    on_watch: Callable[[Mapping[str, str]], object] | None = None
+    """Called with the template's variables when a client subscribes to it."""
     fresh_for: float = 0.0
     """Seconds for which a client may cache the content."""
     is_public: bool = False
     """True if the content is the same for all callers, so that caches may share it."""
     template: Template | None = None
+    foreign: Foreign | None = None
+    """Its entry, if it is a resource of another server; its template may have any form."""
 
     def __post_init__(self) -> None:
         if self.tags:
@@ -182,7 +216,8 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
             raise ContractError(f"the name of the resource {self.uri} must not be empty")
         if not 0 <= self.fresh_for < inf:
             raise ContractError("fresh_for must be 0 or more seconds")
-        msgspec.structs.force_setattr(self, "template", Template(self.uri))
+        template = Template(self.uri, is_foreign=self.foreign is not None)
+        msgspec.structs.force_setattr(self, "template", template)
 
     @property
     def is_static(self) -> bool:
@@ -205,6 +240,8 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
 
     def to_wire(self, content: Any, uri: str) -> dict[str, Any]:
         """Return the result of `resources/read`."""
+        if isinstance(content, WireResult):
+            return dict(content.members)
         several = content if _are_embedded(content) else [content]
         return {"contents": [contents(self._embedded(each, uri)) for each in several]}
 

@@ -15,6 +15,8 @@ CATALOG: Final = "mcp_list_tools"
 """Name of the tool whose list is a catalog of tools."""
 META_KEY: Final = "dev.accord-mcp/answer"
 """Key of an answer's page and warnings, and of a `problem`, in the `_meta` of a result."""
+GATEWAY_KEY: Final = "dev.accord-mcp/gateway"
+"""Key of the facts about a forwarded result, or about an entry of another server, in `_meta`."""
 TAGS_KEY: Final = "dev.accord-mcp/tags"
 """Key of the tags of a tool, prompt or resource, in the `_meta` of its entry."""
 

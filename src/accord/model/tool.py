@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from math import inf
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
@@ -100,6 +100,18 @@ def normalize_scopes(feature: Any, what: str) -> None:
         msgspec.structs.force_setattr(feature, "scopes", scopes_of(feature.scopes, what))
     elif feature.hidden:
         raise ContractError(f"{what} is hidden from callers without its scopes, but has none")
+Replies = Literal["as-is", "repaired", "normalised"]
+"""What is done with the replies of another server."""
+
+
+class Foreign(msgspec.Struct, frozen=True):
+    """The entry of a feature of another server, as that lists it."""
+
+    entry: Mapping[str, Any]
+    replies: Replies = "repaired"
+    """What is done with the replies of a tool."""
+    is_stale: bool = False
+    """True if the server is unavailable: the entry is from its last list."""
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,6 +155,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """True if `tools/list` leaves it out for callers that lack its scopes."""
     next_arguments: NextArguments | None = None
     """The way to the rest of a cut page, if the tool's own arguments are one."""
+    foreign: Foreign | None = None
+    """Its entry, if it is a tool of another server."""
 
     def __post_init__(self) -> None:
         if self.timeout is not None and not _is_duration(self.timeout):

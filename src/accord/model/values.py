@@ -13,6 +13,13 @@ from msgspec import Raw
 
 from accord.errors import ContractError, TooDeep
 
+
+class WireResult(msgspec.Struct, frozen=True):
+    """The result of another server's prompt or resource: the members to send as they are."""
+
+    members: Mapping[str, Any]
+
+
 MAX_DEPTH: Final = 100
 """Maximum levels of arrays and objects in what is sent: results, resources, log data.
 

@@ -7,8 +7,8 @@ import msgspec
 from accord.model.arguments import JsonSchema
 from accord.model.prompt import Argument, Prompt
 from accord.model.resource import Listed, Resource
-from accord.model.response import TAGS_KEY
-from accord.model.tool import Tool
+from accord.model.response import GATEWAY_KEY, TAGS_KEY
+from accord.model.tool import Foreign, Tool
 from accord.model.values import known
 from accord.protocol.results import Result
 from accord.revisions import Revision
@@ -23,6 +23,10 @@ _HINT_NAMES: Final = {
 
 def tool_entry(tool: Tool, output_schema: JsonSchema | None, revision: Revision) -> Result:
     """Return the entry of a tool in `tools/list`."""
+    if tool.foreign is not None:
+        listed = foreign_entry(tool.foreign, tool.name, revision)
+        listed["inputSchema"] = tool.input_schema
+        return listed if output_schema is None else {**listed, "outputSchema": output_schema}
     entry: Result = {"name": tool.name}
     if tool.title is not None and revision.titles:
         entry["title"] = tool.title
@@ -37,6 +41,8 @@ def tool_entry(tool: Tool, output_schema: JsonSchema | None, revision: Revision)
 
 def prompt_entry(prompt: Prompt, revision: Revision) -> Result:
     """Return the entry of a prompt in `prompts/list`."""
+    if prompt.foreign is not None:
+        return foreign_entry(prompt.foreign, prompt.name, revision)
     arguments = [_argument(each) for each in prompt.arguments]
     entry = known(
         name=prompt.name,
@@ -50,6 +56,9 @@ def prompt_entry(prompt: Prompt, revision: Revision) -> Result:
 def resource_entry(resource: Resource, revision: Revision) -> Result:
     """Return the entry of a resource, or of a template in `resources/templates/list`."""
     is_static = resource.is_static
+    if resource.foreign is not None:
+        key = "uri" if is_static else "uriTemplate"
+        return foreign_entry(resource.foreign, resource.uri, revision, key=key)
     entry = known(
         **{"uri" if is_static else "uriTemplate": resource.uri},
         name=resource.name,
@@ -60,6 +69,22 @@ def resource_entry(resource: Resource, revision: Revision) -> Result:
         annotations=resource.annotations,
     )
     return entry | _with_details(resource, revision)
+
+
+def foreign_entry(foreign: Foreign, name: str, revision: Revision, *, key: str = "name") -> Result:
+    """Return the entry of another server's feature as a revision has it, with `key` replaced."""
+    has = {
+        "title": revision.titles,
+        "icons": revision.icons,
+        "annotations": revision.annotations or key != "name",
+        "_meta": revision.metadata,
+        "execution": False,
+        "outputSchema": False,
+    }
+    found = {member: each for member, each in foreign.entry.items() if has.get(member, True)}
+    if foreign.is_stale and revision.metadata:
+        found["_meta"] = {**found.get("_meta", {}), GATEWAY_KEY: {"status": "unavailable"}}
+    return found | {key: name}
 
 
 def listed_entry(listed: Listed, template: Resource) -> Result:

@@ -5,7 +5,7 @@ they belong to, its sender, an expiry time, and the question that each of them a
 read the state, since it holds only the client's own responses, but cannot change it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from time import time
 from typing import Any, Final
 
@@ -45,6 +45,8 @@ class _State(msgspec.Struct, frozen=True, array_like=True):
     answered: dict[str, _Answer]
     asked: dict[str, str]
     """Digests of the open questions."""
+    inner: str | None = None
+    """The `requestState` of another server, to which the request was forwarded."""
 
 
 class InputResponses:
@@ -55,11 +57,24 @@ class InputResponses:
         answered: Mapping[str, _Answer] | None = None,
         asked: Mapping[str, str] | None = None,
         given: Mapping[str, Raw] | None = None,
+        inner: str | None = None,
     ) -> None:
         self._answered = answered or {}
         self._asked = asked
         self._given = given or {}
+        self.inner = inner
+        """The `requestState` of another server, to which the request was forwarded."""
         self.used: dict[str, _Answer] = {}
+
+    @property
+    def asked(self) -> Collection[str]:
+        """The keys of the questions that the state was made for."""
+        return self._asked or ()
+
+    @property
+    def given(self) -> Mapping[str, Raw]:
+        """The responses to the questions that the state was made for, as the client sent them."""
+        return {key: each for key, each in self._given.items() if key in self.asked}
 
     def find(
         self, questions: Mapping[str, Question], revision: Revision
@@ -101,11 +116,12 @@ class InputState:
         responses: InputResponses,
         asked: Mapping[str, Question],
         revision: Revision,
+        inner: str | None = None,
     ) -> dict[str, Any]:
         """Return the result of a run that needs input."""
         digests = {key: digest(question, revision) for key, question in asked.items()}
         until = int(self._clock() + self._seconds)
-        state = _State(until, _digest(request), responses.used, digests)
+        state = _State(until, _digest(request), responses.used, digests, inner)
         return {
             "resultType": "input_required",
             "inputRequests": {
@@ -131,7 +147,7 @@ class InputState:
             return Reject(INVALID_PARAMS, "params.requestState belongs to another request")
         if self._clock() > state.until:
             return Reject(INVALID_PARAMS, "params.requestState has expired; begin again without it")
-        return InputResponses(state.answered, state.asked, given)
+        return InputResponses(state.answered, state.asked, given, state.inner)
 
 
 def subject(method: str, name: str, arguments: bytes, principal: bytes | None) -> bytes:

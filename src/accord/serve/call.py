@@ -150,13 +150,13 @@ class RunningCall(msgspec.Struct, eq=False, gc=False):  # its end breaks all cyc
 
     def log(self, level: Level, data: Any, logger: str | None) -> Awaitable[object] | None:
         """Send a log message, if the client wants that level and still waits."""
-        wanted = None if self.cancelled else self._log_level()
+        wanted = None if self.cancelled else self.log_level()
         if self.edge is None or wanted is None or LEVELS.index(level) < LEVELS.index(wanted):
             return None
         message = LogMessage(level, data, logger)
         return self.edge.push(notification("notifications/message", message))
 
-    def _log_level(self) -> Level | None:
+    def log_level(self) -> Level | None:
         """Return the minimum level: of the request in the stateless era, else of the session."""
         if not self.request.revision.stateless:
             return None if self.connection is None else self.connection.log_level

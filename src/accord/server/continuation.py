@@ -5,7 +5,7 @@ and what was sent is left out. So only read-only tools have one.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -35,6 +35,8 @@ class ToolRequest(msgspec.Struct, frozen=True):
     tool: Tool
     arguments: bytes
     position: Position | None = None
+    original: str | None = None
+    """The id of the kept reply that is cut, instead of the arguments to call the tool with."""
 
 
 class _Cut(msgspec.Struct, frozen=True, array_like=True):
@@ -52,7 +54,17 @@ class _ReadMore(msgspec.Struct, frozen=True, array_like=True):
 
     tool: str
     arguments: str
-    position: Position
+    position: Position | None
+    original: str | None = None
+
+
+class Resumed(NamedTuple):
+    """The answer that a cursor of `read_more` continues: of a call, or of a kept reply."""
+
+    tool: str
+    arguments: bytes
+    position: Position | None
+    original: str | None
 
 
 def has_own_cursor(arguments: bytes) -> bool:
@@ -85,6 +97,9 @@ class Continuations:
 
     def _by_cursor(self, request: ToolRequest, position: Position) -> Continuation:
         tool = request.tool
+        if request.original is not None:
+            cursor = self.to_original(tool.name, request.original, position)
+            return NO_CONTINUATION if cursor is None else Continuation(cursor, _MORE)
         if not tool.hints.read_only:
             return NO_CONTINUATION
         if takes_cursor(tool):
@@ -95,6 +110,13 @@ class Continuations:
             more = _ReadMore(tool.name, request.arguments.decode(), position)
             return Continuation(_REST + self._cursors.encode(more, READ_MORE), _MORE)
         return NO_CONTINUATION
+
+    def to_original(self, tool: str, original: str, position: Position | None = None) -> str | None:
+        """Return the cursor to a kept reply; None if no tool continues answers."""
+        if not self._has_read_more:
+            return None
+        more = _ReadMore(tool, "", position, original)
+        return _REST + self._cursors.encode(more, READ_MORE)
 
     def resolve(self, request: ToolRequest) -> tuple[bytes, Position | None]:
         """Return the original arguments and the position that a cursor of ours stands for."""
@@ -113,15 +135,15 @@ class Continuations:
         own = {_CURSOR: cut.own} if cut.own is not None or is_needed else {}
         return msgspec.json.encode({**others, **own}), cut.position
 
-    def resolve_read_more(self, arguments: bytes) -> tuple[str, bytes, Position]:
-        """Return the tool, arguments and position that the cursor of `read_more` stands for."""
+    def resolve_read_more(self, arguments: bytes) -> Resumed:
+        """Return the answer and the position that the cursor of `read_more` stands for."""
         _, cursor = _without_cursor(arguments)
         if not isinstance(cursor, str):
             fault = FieldError(_CURSOR, "must be a string")
             raise Problem.validation("read_more takes a cursor", fields=[fault])
         held = self._cursors.decode(cursor.removeprefix(_REST), READ_MORE)
         more = msgspec.convert(held, _ReadMore)
-        return more.tool, more.arguments.encode(), more.position
+        return Resumed(more.tool, more.arguments.encode(), more.position, more.original)
 
 
 def _next_arguments(
@@ -154,7 +176,9 @@ def read_more_tool() -> Tool:
 
 
 def takes_cursor(tool: Tool) -> bool:
-    """True if a tool has a cursor argument."""
+    """True if a tool has a cursor argument; that of another server's tool is its own affair."""
+    if tool.foreign is not None:
+        return False
     schema = tool.input_schema.get("properties", {}).get(_CURSOR, {})
     kinds = [schema, *schema.get("anyOf", ())]
     return any(kind.get("type") == "string" for kind in kinds)

@@ -28,7 +28,8 @@ from accord.protocol.input_state import InputResponses, InputState, subject
 from accord.protocol.messages import PromptReference, Wanted
 from accord.protocol.results import Identity, Result
 from accord.revisions import Revision
-from accord.server.continuation import READ_MORE, Continuations, read_more_tool
+from accord.server.continuation import READ_MORE, Continuations, Resumed, read_more_tool
+from accord.server.forwarding import replayed
 from accord.server.operation import (
     C,
     Done,
@@ -42,6 +43,7 @@ from accord.server.operation import (
     bind_feature,
     rejected,
 )
+from accord.server.originals import Originals
 from accord.server.registry import NONE_HIDDEN, Registry, resource_not_found
 from accord.server.rendering import Renderer
 from accord.signing import Cursors, Signer
@@ -66,6 +68,8 @@ class Dispatcher:
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
         self.renderer = Renderer()
+        self.originals = Originals()
+        """Replies of other servers that callers can get in their original form."""
 
     def add_read_more(self) -> None:
         """Add the tool that continues answers of tools without a cursor argument."""
@@ -224,6 +228,7 @@ class Dispatcher:
             call.responses or InputResponses(),
             required.questions,
             request.revision,
+            required.state,
         )
         return messages.reply(request.id, result | {"_meta": self.renderer.stamp})
 
@@ -283,15 +288,38 @@ class Dispatcher:
     def _continue(self, call: C, read_more: Tool) -> Operation[C] | Done:
         """Return the operation of the call whose answer `read_more` continues."""
         try:
-            name, arguments, position = self.continuations.resolve_read_more(call.request.arguments)
-            tool = self.registry.tools.get(name)
-            if tool is None or not tool.hints.read_only:
-                raise Problem.not_found(f"There is no tool {name} any more")
+            resumed = self.continuations.resolve_read_more(call.request.arguments)
+            tool = self.registry.tools.get(resumed.tool)
+            is_kept = resumed.original is not None
+            if tool is None or not (is_kept or tool.hints.read_only):
+                raise Problem.not_found(f"There is no tool {resumed.tool} any more")
+            if is_kept:
+                return self._continue_kept(call, tool, resumed)
         except Problem as problem:
             operation = ToolOperation(call, self, is_async=False, tool=read_more)
             operation.start_timer()
             return operation.fail(problem)
-        return self._tool_operation(call, tool, arguments, position)
+        return self._tool_operation(call, tool, resumed.arguments, resumed.position)
+
+    def _continue_kept(self, call: C, tool: Tool, resumed: Resumed) -> Operation[C]:
+        """Return the operation that sends a kept reply of another server, or a part of it."""
+        reply = self.originals.get(resumed.original or "", call.principal)
+        if reply is None:
+            raise Problem.not_found(
+                "The reply is not kept any more",
+                code="CURSOR_EXPIRED",
+                remediation=f"call {tool.name} again",
+            )
+        is_whole = resumed.position is None
+        kept = replayed(tool, reply, is_whole=is_whole, client=call.request.client)
+        return ToolOperation(
+            call,
+            self,
+            is_async=False,
+            tool=kept,
+            position=resumed.position,
+            original=resumed.original,
+        )
 
     def _prepare_feature(self, call: C, request: Request) -> Operation[C] | Done:
         match request.method:

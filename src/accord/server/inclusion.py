@@ -5,7 +5,7 @@ by them; only `http` and `https` stay, which clients may fetch by themselves.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -18,7 +18,9 @@ from accord.model.content import Embedded, Link, Message
 from accord.model.prompt import Prompt
 from accord.model.resource import Listed, Listing, Resource
 from accord.model.tool import Audience, Bound, Executable, Overrides, Tool
+from accord.model.values import WireResult
 from accord.server.dispatcher import Dispatcher
+from accord.server.forwarding import ForwardedResult
 from accord.server.registry import CHANGING, Feature, Key, Registry, key_of, kind_of
 
 T = TypeVar("T")
@@ -288,12 +290,18 @@ class Inclusion:
             )
         return _replace(feature, invoke=_relinked(own, self._relink), dependencies=dependencies)
 
+    def _uri_of(self, uri: str) -> str:
+        """Return the URI that a resource of the part has in the whole; others stay."""
+        return uri if self.part.registry.find_resource(uri) is None else self._uri(uri)
+
     def _relink(self, value: T) -> T:
         """Return a result with the URIs that its resources have in the whole."""
         found: Any = value
         match value:
             case Link() | Embedded() if self.part.registry.find_resource(value.uri) is not None:
                 found = _replace(value, uri=self._uri(value.uri))
+            case ForwardedResult() | WireResult():
+                found = _replace(value, members=relinked_members(value.members, self._uri_of))
             case Message():
                 found = _replace(value, content=self._relink(value.content))
             case Answer():
@@ -302,6 +310,31 @@ class Inclusion:
             case list() | tuple() if any(isinstance(e, Link | Embedded | Message) for e in value):
                 found = [self._relink(each) for each in value]
         return found  # type: ignore[no-any-return]
+
+
+def relinked_members(members: Mapping[str, Any], rename: Callable[[str], str]) -> dict[str, Any]:
+    """Return the members of a result with other URIs in its links and embedded resources."""
+    found = dict(members)
+    for name in ("content", "contents"):
+        if isinstance(found.get(name), list):
+            found[name] = [_relinked_block(each, rename) for each in found[name]]
+    if isinstance(found.get("messages"), list):
+        found["messages"] = [
+            {**each, "content": _relinked_block(each.get("content"), rename)}
+            if isinstance(each, dict)
+            else each
+            for each in found["messages"]
+        ]
+    return found
+
+
+def _relinked_block(block: Any, rename: Callable[[str], str]) -> Any:
+    if not isinstance(block, dict):
+        return block
+    if isinstance(block.get("resource"), dict):
+        return {**block, "resource": _relinked_block(block["resource"], rename)}
+    uri = block.get("uri")
+    return {**block, "uri": rename(uri)} if isinstance(uri, str) else block
 
 
 def source_of(dispatcher: Dispatcher, feature: Feature) -> Feature:

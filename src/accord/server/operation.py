@@ -8,7 +8,7 @@ from msgspec import Raw
 
 from accord.errors import INTERNAL_ERROR, INVALID_PARAMS, ContractError, Reject
 from accord.model.answer import MASKED, Answer, InputRequired, Notice, Problem, Value
-from accord.model.context import Channel, Context
+from accord.model.context import Channel, Context, Level
 from accord.model.limits import Position
 from accord.model.prompt import Prompt
 from accord.model.resource import Resource
@@ -21,6 +21,8 @@ from accord.protocol.input_state import InputResponses
 from accord.protocol.messages import Wanted
 from accord.protocol.results import Result
 from accord.server.continuation import ToolRequest, may_have_cursor
+from accord.server.forwarded_reply import Forwarding
+from accord.server.forwarding import ForwardedProblem, ForwardedResult, outcome_of_result
 from accord.server.middleware import Call, Next
 from accord.server.outcome import (
     Outcome,
@@ -69,6 +71,9 @@ class RequestChannel(Channel, Protocol):
     @property
     def principal(self) -> bytes | None:
         """The identity of the sender, by the HTTP request itself."""
+
+    def log_level(self) -> Level | None:
+        """Return the minimum level of log messages that the client wants; None for none."""
 
     async def hold(self, wanted: Wanted) -> None:
         """Send changes to a subscription until the client or the server ends it."""
@@ -243,6 +248,8 @@ class ToolOperation(Operation[C], kw_only=True, gc=False):
     """The position in the answer from which the caller continues."""
     warnings: Sequence[Notice] | None = None
     """Warnings about the arguments; None until they are checked."""
+    original: str | None = None
+    """The id of the kept reply of another server that the answer is from."""
 
     @property
     def label(self) -> str:
@@ -282,6 +289,8 @@ class ToolOperation(Operation[C], kw_only=True, gc=False):
 
     def render(self, value: Any) -> Done:
         """Return the outcome with a value that the tool returned."""
+        if type(value) is ForwardedResult:
+            return Done(outcome_of_result(value), self.forward(value))
         tool, position = self.tool, self.position
         answer = answer_of(value, tool, self.warnings or ())
         if position is not None:
@@ -292,9 +301,24 @@ class ToolOperation(Operation[C], kw_only=True, gc=False):
 
     def reply(self, outcome: Answer[Value] | Problem | Reject) -> bytes:
         """Return the reply with an outcome, as the profile renders it."""
+        if isinstance(outcome, ForwardedProblem):
+            return self.forward(outcome.result)
         return self.dispatcher.renderer.render(
             self.call.request, self.tool, outcome, self.arguments, self.position, self.timer
         )
+
+    def forward(self, result: ForwardedResult) -> bytes:
+        """Return the reply with the result of another server's tool."""
+        forwarding = Forwarding(
+            dispatcher=self.dispatcher,
+            request=self.call.request,
+            tool=self.tool,
+            result=result,
+            principal=self.call.principal,
+            position=self.position,
+            original=self.original,
+        )
+        return forwarding.reply()
 
     def outcome_of(self, error: BaseException) -> Outcome | BaseException:
         """Return the meaning of an exception: before the call, the arguments are not valid."""

@@ -14,6 +14,7 @@ from accord.errors import (
     MISSING_CLIENT_CAPABILITY,
     ContractError,
     Reject,
+    Rejected,
     TooDeep,
 )
 from accord.model.answer import (
@@ -34,6 +35,7 @@ from accord.model.tool import Tool
 from accord.model.values import is_deep_json, plain_value, require_json, too_deep
 from accord.profiles.bare import invalid_params
 from accord.revisions import Revision
+from accord.server.forwarding import ForwardedResult
 
 Outcome = Answer[Value] | Problem | Reject | InputRequired
 """A result, a failure, a request for input of the client, or a protocol error."""
@@ -75,6 +77,8 @@ def plain_answer(value: Any, tool: Tool) -> Answer[Any]:
     """Return a tool's value as an Answer, for middleware; its data is not checked yet."""
     if isinstance(value, Answer):
         return value
+    if isinstance(value, ForwardedResult):
+        return value.to_answer()
     envelope = envelope_in(value)
     if envelope is not None:
         return to_answer(envelope)
@@ -214,6 +218,8 @@ def outcome_of(error: BaseException, revision: Revision) -> Outcome | BaseExcept
     """Return the meaning of an exception for the caller; the exception if it has none."""
     if isinstance(error, MissingCapability):
         return _lacking(error, revision)
+    if isinstance(error, Rejected):
+        return error.reject
     if isinstance(error, WrongAnswer):
         return _invalid_response(error, revision)
     if isinstance(error, BaseExceptionGroup):

@@ -173,8 +173,8 @@ _MODELS: Final[dict[Any, Callable[[Mapping[str, Any]], Block]]] = {
 }
 
 
-def _for_revision(block: dict[str, Any], revision: Revision) -> dict[str, Any]:
-    """Return a block as a revision has it: as text if it missing_noun the kind of block."""
+def for_revision(block: dict[str, Any], revision: Revision) -> dict[str, Any]:
+    """Return a block as a revision has it: as text if it lacks the kind of block."""
     kind = block.get("type")
     if kind == "audio" and not revision.audio:
         size = len(str(block.get("data", ""))) * 3 // 4
@@ -208,7 +208,7 @@ def to_result(
     if revision not in REVISIONS:
         raise ContractError(f"no revision {revision!r}; there are {', '.join(REVISIONS)}")
     row, reply = REVISIONS[revision], _unwrapped(reading)
-    media = [_for_revision(each, row) for each in _media(reply)]
+    media = [for_revision(each, row) for each in _media(reply)]
     name = tool or reading.response.tool_name
     room = max(_LEAST_BYTES, max_bytes - sum(map(_text_size, media))) if media else max_bytes
     has_media = any(each.get("type") != "text" for each in media)

@@ -136,6 +136,16 @@ class Registry:
         """Names of the tools that take a cursor."""
         self._completers: dict[tuple[str, str], Completer] = {}
         self._cache: dict[tuple[Any, ...], Any] = {}
+        self.report_upstreams: Callable[[], Mapping[str, Any]] | None = None
+        """Returns the state of each foreign server that the features come from."""
+
+    @property
+    def upstreams(self) -> dict[str, Any]:
+        """The state of each foreign server, those of included servers too, by name."""
+        found = {} if self.report_upstreams is None else dict(self.report_upstreams())
+        for each in self.inclusions:
+            found |= each.followed.upstreams
+        return found
 
     @property
     def changing(self) -> frozenset[Kind]:
@@ -359,6 +369,43 @@ class Registry:
                     follower.on_replace(old, new)
             self.clear_cache()
 
+    def reconcile(self, features: Sequence[Feature]) -> None:
+        """Have exactly these features, in this order; equal ones of before are kept.
+
+        A feature that another server which includes this one cannot have is an error; nothing has
+        changed then.
+        """
+        with CHANGING:
+            wanted = {key_of(each): each for each in features}
+            gone = [each for key, each in self._all.items() if key not in wanted]
+            new = [each for key, each in wanted.items() if key not in self._all]
+            claimed: set[tuple[int, Key]] = set()
+            for feature in new:
+                self._require_valid(feature)
+                for follower in self.followers if self.is_enabled(feature) else ():
+                    follower.require_free(feature, claimed)
+            others = [
+                (self._all[key], each)
+                for key, each in wanted.items()
+                if key in self._all and self._all[key] is not each
+            ]
+            shown = [each for each in gone if self.is_shown(each)]
+            for feature in shown:
+                self._hide(feature)
+            for feature in gone:
+                for argument in self.completers_of(key_of(feature)[1]):
+                    self._completers.pop((key_of(feature)[1], argument), None)
+            for old, changed in others:
+                self.replace(old, changed)
+            self._all = wanted
+            shown += [each for each in new if self.is_enabled(each)]
+            for feature in new:
+                if self.is_enabled(feature):
+                    self._show(feature)
+            self._sort()
+            if shown or others:
+                self._changed(*shown, *(changed for _, changed in others))
+
     def _features_like(self, feature: Feature) -> dict[str, Any]:
         if isinstance(feature, Tool):
             return self.tools
@@ -559,7 +606,12 @@ class Registry:
         found = self.find_resource(uri)
         if found is None:
             return resource_not_found(uri, revision)
-        return None if found[0].watched else Reject(INVALID_PARAMS, f"{uri} is not watched")
+        resource, variables = found
+        if not resource.watched:
+            return Reject(INVALID_PARAMS, f"{uri} is not watched")
+        if resource.on_watch is not None:
+            resource.on_watch(variables)
+        return None
 
     def available(self, wanted: Wanted, revision: Revision) -> Wanted:
         """Return the part of the wanted changes that this server notifies of."""

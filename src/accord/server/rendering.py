@@ -28,6 +28,7 @@ from accord.protocol.events import Request
 from accord.protocol.results import Identity
 from accord.revisions import NEWEST, REVISIONS, Revision
 from accord.server.continuation import Continuations, ToolRequest, has_own_cursor
+from accord.server.forwarding import output_schema, replies_for
 from accord.server.outcome import answer_of
 from accord.signing import Cursors
 from accord.telemetry import CallTimer, outcome_label
@@ -68,11 +69,15 @@ class Renderer:
         arguments: bytes | None = None,
         position: Position | None = None,
         timer: CallTimer | None = None,
+        *,
+        original: str | None = None,
+        meta: Result | None = None,
     ) -> bytes:
         """Return the reply with an outcome, in the profile and revision of the caller.
 
         `arguments` are those of the call that a cursor stands for, and `position` is where its
-        answer is resumed: a cursor counts from there.
+        answer is resumed: a cursor counts from there. `original` is the id of the kept reply of
+        another server that the answer is from, and `meta` is what its `_meta` has besides.
         """
         limit = tool.max_bytes or self.max_bytes
         if isinstance(outcome, Reject):
@@ -88,6 +93,8 @@ class Renderer:
                 result: TextResult | Result | Reject = profile.success(outcome, context)
             else:
                 result = profile.failure(outcome, context)
+            if meta is not None:
+                result = _with_meta(result, meta)
             if type(result) is TextResult:
                 end = self._end_of_result if revision.stateless else b"}"
                 reply = messages.success(request.id, result.parts(end))
@@ -100,7 +107,11 @@ class Renderer:
                 result = self._shortener.failure(profile, outcome, context, limit)
             else:
                 given = request.arguments if arguments is None else arguments
-                result = self._shortener.success(profile, outcome, context, limit, given, position)
+                result = self._shortener.success(
+                    profile, outcome, context, limit, given, position, original
+                )
+            if meta is not None:
+                result = _with_meta(result, meta)
             reply = self._encode(request, result, revision)
         return reply
 
@@ -116,7 +127,11 @@ class Renderer:
     def tool_entry(self, tool: Tool, client: ClientInfo) -> Result:
         """Return the entry of a tool in `tools/list`."""
         revision = client.revision if self.structured else _without_structure(client.revision)
-        schema = self.profile_of(tool, client).output_schema(tool, revision)
+        foreign = tool.foreign
+        if foreign is not None and replies_for(tool, client) != "normalised":
+            schema = output_schema(foreign, revision)
+        else:
+            schema = self.profile_of(tool, client).output_schema(tool, revision)
         return tool_entry(tool, schema, client.revision)
 
     def profile_of(self, tool: Tool, client: ClientInfo) -> Profile:
@@ -125,6 +140,13 @@ class Renderer:
         if asked is not None:
             return asked
         return self.profile if tool.profile is None else profile_named(tool.profile)
+
+
+def _with_meta(result: TextResult | Result | Reject, meta: Result) -> TextResult | Result | Reject:
+    if isinstance(result, Reject):
+        return result
+    members = result.to_dict() if isinstance(result, TextResult) else result
+    return {**members, "_meta": {**members.get("_meta", {}), **meta}}
 
 
 @lru_cache
@@ -146,12 +168,13 @@ class Shortener:
         limit: int,
         arguments: bytes = b"{}",
         position: Position | None = None,
+        original: str | None = None,
     ) -> TextResult | Result:
         """Return as much of an answer as the limit allows, with a cursor to what was cut."""
         tool = context.tool
         if tool.output.schema is not None and "contentEncoding" in tool.output.schema:
             raise too_large(limit)  # a part of a file is useless
-        request = ToolRequest(tool, arguments, position)
+        request = ToolRequest(tool, arguments, position, original)
         page = answer.page
         answer = Cutter(
             limit,

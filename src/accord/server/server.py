@@ -21,6 +21,7 @@ from accord.server.continuation import READ_MORE
 from accord.server.dispatcher import Dispatcher
 from accord.server.inclusion import Inclusion
 from accord.server.middleware import Middleware, require_middleware
+from accord.server.originals import Originals, shared_folder
 from accord.server.registry import Feature, Registry
 from accord.server.rendering import require_room
 from accord.sources.functions import (
@@ -107,6 +108,8 @@ class Server:
             telemetry=telemetry,
         )
         self._has_key = key is not None
+        if key is None:  # no other process has it
+            self.dispatcher.originals = Originals()
         if read_more:
             self.dispatcher.add_read_more()
 
@@ -139,6 +142,8 @@ class Server:
             key = fallback_key
         if key is not None:
             self.dispatcher.set_key(key)
+            if self._has_key or fallback_key is not None:
+                self.dispatcher.originals = Originals(shared_folder(key))
         if telemetry is not None:
             self.dispatcher.telemetry = telemetry
         if profile is not None or max_bytes is not None:

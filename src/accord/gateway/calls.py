@@ -1,0 +1,256 @@
+"""Requests on their way to an upstream: what it says meanwhile, and calls that wait for answers."""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from secrets import token_urlsafe
+from typing import Any, Final
+
+import msgspec
+
+from accord.client import Reply
+from accord.errors import INTERNAL_ERROR, PeerError
+from accord.gateway.questions import ForwardedQuestion
+from accord.model.answer import InputRequired, Problem
+from accord.model.context import LEVELS, Context, MissingCapability
+from accord.server.operation import RequestChannel
+
+_MAX_EVENTS: Final = 1_000
+"""Messages of an upstream that are kept until its caller has taken those before."""
+_MAX_ROUNDS: Final = 32
+"""Times that one request may ask for input."""
+_MAX_ASKED: Final = 16
+"""Questions that an upstream may have open in one call."""
+_PARKED: Final = "call."
+"""Start of the keys of questions in parked calls."""
+PARKED_SECONDS: Final = 300.0
+"""Time for a caller of the stateless era to come back with its answers."""
+
+_ABANDONED: Final = {"error": {"code": INTERNAL_ERROR, "message": "The call was cancelled"}}
+
+Respond = Callable[[Mapping[str, Any]], Awaitable[None]]
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """A progress notification of an upstream."""
+
+    progress: float
+    total: float | None
+    message: str | None
+
+
+class Log(msgspec.Struct, frozen=True):
+    """A log message of an upstream."""
+
+    level: Any
+    data: Any
+    logger: str | None
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A question of an upstream of the handshake era, and the way to answer it."""
+
+    key: str
+    question: ForwardedQuestion
+    respond: Respond
+
+
+Event = Progress | Log | Asked
+
+
+class ForwardedCall:
+    """A request to an upstream, in a task of its own: it goes on while its caller is away.
+
+    A caller of the stateless era ends its request to answer a question, and comes back with
+    another one; between them the call is parked.
+    """
+
+    def __init__(self, context: Context[Any]) -> None:
+        self.id = token_urlsafe(12)
+        self.principal = context.channel.principal
+        self.on_abandon: Callable[[], None] = lambda: None
+        """Called if the call is ended before its upstream has replied."""
+        self._context = context
+        self._events: deque[Event] = deque()
+        self._open: dict[str, Asked] = {}
+        self._number = 0
+        self._changed = asyncio.Event()
+        self._task: asyncio.Task[Reply] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self, request: Coroutine[Any, Any, Reply]) -> None:
+        """Begin the request."""
+        self._task = asyncio.create_task(request)
+        self._task.add_done_callback(lambda _: self._changed.set())
+
+    @property
+    def is_parked(self) -> bool:
+        """True while its caller of the stateless era has to come back with answers."""
+        return self._timer is not None and not self._timer.cancelled()
+
+    @property
+    def is_done(self) -> bool:
+        """True once the upstream has replied or failed."""
+        return self._task is not None and self._task.done()
+
+    # What the upstream says
+
+    def add(self, event: Event) -> None:
+        """Take a message of the upstream for the caller; the oldest are dropped if it is away."""
+        if len(self._events) >= _MAX_EVENTS:
+            self._events.popleft()
+        self._events.append(event)
+        self._changed.set()
+
+    def ask(self, question: ForwardedQuestion, respond: Respond) -> bool:
+        """Take a question of the upstream; False if too many are open."""
+        if len(self._open) >= _MAX_ASKED:
+            return False
+        self._number += 1
+        asked = Asked(f"{_PARKED}{self.id}.{self._number}", question, respond)
+        self._open[asked.key] = asked
+        self.add(asked)
+        return True
+
+    # The caller
+
+    async def follow(self, context: Context[Any]) -> Reply:
+        """Pass on what the upstream says until it replies; raise what ends the request.
+
+        InputRequired parks the call, everything else ends it.
+        """
+        self._context = context
+        if self._timer is not None:
+            self._timer.cancel()
+        try:
+            await self._answer_open()
+            while True:
+                while self._events:
+                    await self._pass_on(self._events.popleft())
+                if self.is_done:
+                    break
+                self._changed.clear()
+                await self._changed.wait()
+            assert self._task is not None
+            return self._task.result()
+        except InputRequired:
+            self._park()
+            raise
+        except BaseException:
+            self.cancel()
+            raise
+
+    def _park(self) -> None:
+        """Wait for the caller to come back with its answers."""
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(PARKED_SECONDS, self.cancel)
+
+    def cancel(self) -> None:
+        """End the request; the upstream is told."""
+        self.on_abandon()
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._task is not None:
+            self._task.cancel()
+            self._task.add_done_callback(_retrieve)
+        for asked in self._open.values():
+            refusal = asyncio.ensure_future(asked.respond(_ABANDONED))
+            refusal.add_done_callback(_retrieve)
+        self._open.clear()
+
+    async def _pass_on(self, event: Event) -> None:
+        match event:
+            case Progress(progress, total, message):
+                await self._context.progress(progress, total, message)
+            case Log(level, data, logger) if level in LEVELS:
+                await self._context.log(level, data, logger)
+            case Asked():
+                await self._ask_caller(event)
+
+    async def _answer_open(self) -> None:
+        """Ask again what was open when the caller left: it brings the answers."""
+        for asked in list(self._open.values()):
+            if asked not in self._events:
+                await self._ask_caller(asked)
+
+    async def _ask_caller(self, asked: Asked) -> None:
+        """Let the caller answer a question, and pass its answer or refusal to the upstream."""
+        try:
+            answers = await ask(self._context, {asked.key: asked.question})
+        except (MissingCapability, Problem) as refusal:
+            response: Mapping[str, Any] = {
+                "error": {"code": INTERNAL_ERROR, "message": str(refusal)}
+            }
+        else:
+            response = {"result": msgspec.Raw(answers[asked.key])}
+        del self._open[asked.key]
+        try:
+            await asked.respond(response)
+        except PeerError:
+            return  # the call itself fails for the same reason
+
+
+def _retrieve(task: "asyncio.Future[Any]") -> None:
+    """Mark the exception of a task as known."""
+    if not task.cancelled():
+        task.exception()
+
+
+async def ask(
+    context: Context[Any], questions: Mapping[str, ForwardedQuestion]
+) -> Mapping[str, bytes]:
+    """Return the answers of a caller; raise MissingCapability if it cannot be asked."""
+    client = context.client
+    for question in questions.values():
+        missing = question.lacks(client.capabilities, client.revision)
+        if missing is not None:
+            raise MissingCapability(missing)
+    return await context.channel.ask(questions)
+
+
+def parked_key(channel: RequestChannel) -> str | None:
+    """Return the id of the parked call that a request comes back to, if it does."""
+    asked = () if channel.responses is None else channel.responses.asked
+    ours = (key.removeprefix(_PARKED) for key in asked if key.startswith(_PARKED))
+    return next((key.partition(".")[0] for key in ours), None)
+
+
+async def with_input(
+    context: Context[Any],
+    send: Callable[[Mapping[str, Any]], Awaitable[Reply]],
+    ask_upstream: Callable[[Mapping[str, Any]], Mapping[str, ForwardedQuestion]],
+) -> Reply:
+    """Send a request to an upstream of the stateless era until its result is complete.
+
+    A caller of the handshake era is asked in between. One of the stateless era gets the questions
+    as the result, and its retry continues here with the upstream's `requestState`.
+    """
+    channel: Any = context.channel
+    answers: Mapping[str, Any] = {}
+    if channel.responses is not None and channel.responses.asked:
+        answers = _answers(channel.responses.given, channel.responses.inner)
+    for _ in range(_MAX_ROUNDS):
+        reply = await send(answers)
+        result = reply.result
+        if not isinstance(result, dict) or result.get("resultType") != "input_required":
+            return reply
+        questions, state = ask_upstream(result), result.get("requestState")
+        state = state if isinstance(state, str) else None
+        if context.client.revision.stateless:
+            _require_able(context, questions)
+            raise InputRequired(questions, state)
+        found = await ask(context, questions) if questions else {}
+        answers = _answers({key: msgspec.Raw(each) for key, each in found.items()}, state)
+    raise PeerError(f"it asked for input more than {_MAX_ROUNDS} times")
+
+
+def _require_able(context: Context[Any], questions: Mapping[str, ForwardedQuestion]) -> None:
+    for question in questions.values():
+        missing = question.lacks(context.client.capabilities, context.client.revision)
+        if missing is not None:
+            raise MissingCapability(missing)
+
+
+def _answers(responses: Mapping[str, Any], state: str | None) -> Mapping[str, Any]:
+    answers: dict[str, Any] = {"inputResponses": responses} if responses else {}
+    return answers if state is None else {**answers, "requestState": state}

@@ -1,0 +1,135 @@
+"""`UpstreamSpec`: what is configured for one upstream, and the environment of its process."""
+
+import os
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, TypedDict, Unpack
+
+import msgspec
+
+from accord.errors import ContractError
+from accord.model.tool import Replies
+
+REPLIES: Final[tuple[Replies, ...]] = ("as-is", "repaired", "normalised")
+DEFAULT_TIMEOUT: Final = 30.0
+"""Seconds for each request."""
+DEFAULT_DEADLINE: Final = 10.0
+"""Seconds for an upstream to start, after which the others are served without it."""
+_INHERITED: Final = (
+    *("HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"),
+    *("APPDATA", "LOCALAPPDATA", "PATHEXT", "SYSTEMROOT", "TEMP", "USERPROFILE"),
+)
+"""The only variables of our environment that the process of an upstream inherits."""
+_INHERITED_STARTS: Final = ("LC_", "XDG_")
+_UNNAMED: Final = re.compile(r"[^A-Za-z0-9-]+")
+_PACKAGE_END: Final = re.compile(r"(?<=.)@[^/]*$")
+_COMMON: Final = frozenset({"mcp", "server", "www", "api", "com", "org", "net", "io", "dev"})
+
+
+class UpstreamOptions(TypedDict, total=False):
+    """Options of `upstream`; see UpstreamSpec."""
+
+    env: Mapping[str, str]
+    cwd: str | None
+    headers: Mapping[str, str]
+    prefix: str | None
+    only: Sequence[str]
+    read_only: bool
+    replies: Replies
+    timeout: float
+    deadline: float
+    revision: str | None
+
+
+class UpstreamSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """One upstream: its name, how to reach it, and what is served of it."""
+
+    name: str
+    command: Sequence[str] = ()
+    url: str = ""
+    env: Mapping[str, str] = {}
+    cwd: str | None = None
+    headers: Mapping[str, str] = {}
+    prefix: str | None = None
+    """Put before each name as it stands; None to prefix names only if they are taken."""
+    only: Sequence[str] = ()
+    """Patterns of the listed names that are served; all if there are none."""
+    read_only: bool = False
+    """True to serve only tools that are marked read-only."""
+    replies: Replies = "repaired"
+    timeout: float = DEFAULT_TIMEOUT
+    deadline: float = DEFAULT_DEADLINE
+    revision: str | None = None
+    """The only revision to use; the newest common one if None."""
+
+    def __post_init__(self) -> None:
+        if bool(self.command) == bool(self.url):
+            raise ContractError(f"server {self.name!r} needs a command or a URL, not both")
+        if self.replies not in REPLIES:
+            raise ContractError(
+                f"replies must be one of {', '.join(REPLIES)}, not {self.replies!r}"
+            )
+
+    @property
+    def target(self) -> str | Sequence[str]:
+        """What the client connects to."""
+        return self.url or self.command
+
+    @property
+    def connection(self) -> dict[str, Any]:
+        """The options of the client for this target."""
+        if self.url:
+            return {"headers": self.headers}
+        return {"env": {**inherited(), **self.env}, "cwd": self.cwd}
+
+    @property
+    def described(self) -> str:
+        """The command or URL, without arguments or query that may hold a secret."""
+        return self.url.partition("?")[0] or Path(self.command[0]).name
+
+
+def inherited() -> dict[str, str]:
+    """Return the part of our environment that an upstream's process inherits."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name in _INHERITED or name.startswith(_INHERITED_STARTS)
+    }
+
+
+def spec_of(
+    target: str | Sequence[str], *, name: str | None = None, **options: Unpack[UpstreamOptions]
+) -> UpstreamSpec:
+    """Return the spec of a URL or a command line; without a name it gets its last word's."""
+    if isinstance(target, str) and "://" in target.partition(" ")[0]:
+        return UpstreamSpec(name=name or _host_name(target), url=target, **options)
+    try:
+        command = shlex.split(target) if isinstance(target, str) else list(target)
+    except ValueError as error:
+        raise ContractError(f"{target!r} is not a command line: {error}") from error
+    if not command or not all(isinstance(each, str) for each in command):
+        raise ContractError(f"an upstream is a URL or a command line, not {target!r}")
+    return UpstreamSpec(name=name or _command_name(command), command=command, **options)
+
+
+def _command_name(command: Sequence[str]) -> str:
+    """Return the last word of the package or program: `filesystem` of `server-filesystem`."""
+    words = [each for each in command if not each.startswith("-")]
+    programs = ("npx", "uvx", "uv", "run", "python", "python3", "node", "docker", "bunx", "tool")
+    named = [each for each in words if Path(each).name not in programs] or words or list(command)
+    stem = _PACKAGE_END.sub("", named[0]).rstrip("/").rpartition("/")[2]
+    return _last_word(stem.removesuffix(".py").removesuffix(".js"))
+
+
+def _host_name(url: str) -> str:
+    host = url.partition("://")[2].partition("/")[0].rpartition("@")[2].partition(":")[0]
+    return _last_word(host.replace(".", "-"), host)
+
+
+def _last_word(text: str, otherwise: str = "") -> str:
+    words = [each for each in re.split(r"[-_.]", text) if each and each.lower() not in _COMMON]
+    name = _UNNAMED.sub("-", words[-1] if words else otherwise or text).strip("-")
+    return name or "server"

@@ -1,0 +1,506 @@
+"""`Upstream`: a foreign server, kept connected, with its lists and the sessions of its callers."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Mapping
+from time import monotonic
+from typing import Any, Final, Literal, cast
+
+import msgspec
+
+from accord.client import Reply, TimedOut
+from accord.client.messages import Disconnected
+from accord.errors import METHOD_NOT_FOUND, MCPError, PeerError
+from accord.gateway.calls import ForwardedCall, parked_key, with_input
+from accord.gateway.faults import raise_error, require_opened, surely_not_started
+from accord.gateway.link import Link, open_link
+from accord.gateway.questions import ForwardedQuestion, offered, question_of
+from accord.gateway.spec import UpstreamSpec
+from accord.model.answer import Problem
+from accord.model.changes import Change, ListChanged, Updated
+from accord.model.context import Context
+from accord.protocol.messages import MAX_SUBSCRIPTIONS, decode_meta
+from accord.server.operation import RequestChannel
+
+log = logging.getLogger("accord")
+
+Status = Literal["starting", "ok", "unavailable"]
+Entries = Mapping[str, list[dict[str, Any]]]
+"""The entries of the lists, by the member of the result that has them."""
+
+LISTS: Final = {
+    "tools": "tools/list",
+    "prompts": "prompts/list",
+    "resources": "resources/list",
+    "resourceTemplates": "resources/templates/list",
+}
+_ALL_CAPABILITIES: Final[Mapping[str, Any]] = {
+    "elicitation": {"form": {}, "url": {}},
+    "sampling": {},
+    "roots": {},
+}
+"""What the session for the lists offers: some servers list only tools that the client can use."""
+_DELAYS: Final = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 10.0)
+"""Seconds before each attempt to start again."""
+_SETTLE: Final = 0.1
+"""Seconds in which several changes of a list cause one request for it."""
+_IDLE: Final = 300.0
+"""Seconds without a call after which the session of a caller is closed."""
+_MAX_SESSIONS: Final = 64
+_GRACE: Final = 3600.0
+"""Seconds for which the features of an unavailable upstream stay listed."""
+_MAX_REASON: Final = 2_000
+_OWN_META: Final = ("io.modelcontextprotocol/", "dev.accord-mcp/")
+_FOR_PROGRESS: Final = "progressToken"
+_canonical = msgspec.json.Encoder(order="deterministic").encode
+
+SessionKey = tuple[bytes | None, bytes]
+"""The principal of a caller, and the capabilities that its session offers."""
+
+
+class Upstream:
+    """A foreign server: connects, reads its lists, restarts it, and forwards requests to it."""
+
+    def __init__(self, spec: UpstreamSpec) -> None:
+        self.spec = spec
+        self.status: Status = "starting"
+        self.reason = ""
+        """Why it is unavailable, with the end of its stderr."""
+        self.entries: Entries = {}
+        self.calls = 0
+        self.repairs: dict[str, int] = {}
+        """The replies that were repaired, by tool."""
+        self.on_lists: Callable[[], None] = lambda: None
+        self.on_update: Callable[[str], None] = lambda _: None
+        self._seen = monotonic()
+        """When it was last available."""
+        self._reset()
+
+    def _reset(self) -> None:
+        """Forget connections and calls: they belong to one run on one event loop."""
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._base: Link | None = None
+        self._links: dict[SessionKey, Link] = {}
+        self._locks: dict[SessionKey, asyncio.Lock] = {}
+        self._parked: dict[str, ForwardedCall] = {}
+        self._changed: set[str] = set()
+        self._watched: dict[str, None] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._settled = asyncio.Event()
+        self._wake = asyncio.Event()
+
+    # Life
+
+    def start(self) -> None:
+        """Connect, and stay connected until `stop`."""
+        self._reset()
+        self.status = "starting"
+        self._loop = asyncio.get_running_loop()
+        self._run(self._maintain())
+        self._run(self._close_idle())
+
+    async def settled(self) -> None:
+        """Wait until it is available or known not to be, at most its deadline."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self.spec.deadline):
+                await self._settled.wait()
+
+    async def stop(self) -> None:
+        """End every call, session and process."""
+        for call in list(self._parked.values()):
+            call.cancel()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        links = self._all_links()
+        self._links.clear()
+        self._base = None
+        await asyncio.gather(*(link.close() for link in links), return_exceptions=True)
+
+    async def retire(self) -> None:
+        """Stop once the open calls have ended, at most in the time that a request may take."""
+        end = monotonic() + self.spec.timeout
+        while monotonic() < end and any(link.calls for link in self._all_links()):  # noqa: ASYNC110
+            await asyncio.sleep(_SETTLE)
+        await self.stop()
+
+    def _all_links(self) -> list[Link]:
+        return [*self._links.values(), *([] if self._base is None else [self._base])]
+
+    @property
+    def revision(self) -> str | None:
+        """The negotiated revision, once it was connected."""
+        return None if self._base is None else self._base.peer.revision
+
+    @property
+    def server_info(self) -> Mapping[str, Any]:
+        """The upstream's `serverInfo`."""
+        return {} if self._base is None else self._base.peer.server
+
+    @property
+    def instructions(self) -> str | None:
+        """The upstream's instructions."""
+        return None if self._base is None else self._base.peer.instructions
+
+    def can(self, capability: str) -> bool:
+        """True if the upstream declares a capability."""
+        return self._base is not None and capability in self._base.peer.capabilities
+
+    @property
+    def can_subscribe(self) -> bool:
+        """True if the upstream reports changes of resources."""
+        resources = {} if self._base is None else self._base.peer.capabilities.get("resources")
+        return isinstance(resources, dict) and resources.get("subscribe") is True
+
+    def _run(self, work: Any) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _maintain(self) -> None:
+        """Connect, read the lists and wait for the end of the connection; then again."""
+        attempt = 0
+        while True:
+            try:
+                link = await self._connect()
+                attempt = 0
+                await asyncio.shield(link.lost)
+            except (PeerError, TimeoutError) as error:
+                self._fail(error)
+            await self._drop()
+            self._drop_old_lists()
+            delay = _DELAYS[min(attempt, len(_DELAYS) - 1)]
+            attempt += 1
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(delay):
+                    await self._wake.wait()
+            self._wake.clear()
+
+    async def _connect(self) -> Link:
+        try:
+            async with asyncio.timeout(self.spec.timeout):
+                link = await open_link(self.spec, _ALL_CAPABILITIES, self._receive_change, None)
+                self._base = link
+                self.entries = await self._load(link, LISTS)
+        except TimeoutError:
+            raise TimedOut("start", f"it did not start within {self.spec.timeout:g} s") from None
+        self.status, self.reason = "ok", ""
+        self._seen = monotonic()
+        self._run(self._listen(link))
+        self._settled.set()
+        self.on_lists()
+        return link
+
+    def _fail(self, error: BaseException) -> None:
+        reason = str(error)[:_MAX_REASON] or type(error).__name__
+        if reason != self.reason:
+            log.warning("server %s is unavailable: %.2000s", self.spec.name, reason)
+        was_listed = self.status == "ok"
+        if was_listed:
+            self._seen = monotonic()
+        self.status, self.reason = "unavailable", reason
+        self._settled.set()
+        if was_listed:
+            self.on_lists()
+
+    def _drop_old_lists(self) -> None:
+        """Drop the last lists if it has been unavailable for long."""
+        if self.entries and monotonic() - self._seen > _GRACE:
+            self.entries = {}
+            self.on_lists()
+
+    async def _drop(self) -> None:
+        """Close what is left of a connection that has ended."""
+        base, self._base = self._base, None
+        if base is not None:
+            await base.close()
+
+    async def _close_idle(self) -> None:
+        """Close the sessions of callers that have not called for a while."""
+        while True:
+            await asyncio.sleep(_IDLE / 10)
+            now = asyncio.get_running_loop().time()
+            for key, link in list(self._links.items()):
+                if link.is_lost or (not link.calls and now - link.used > _IDLE):
+                    del self._links[key]
+                    await link.close()
+
+    # Lists
+
+    async def _load(self, link: Link, lists: Mapping[str, str]) -> Entries:
+        """Return all pages of the lists that the upstream has; the old ones where that fails."""
+        found = await asyncio.gather(*(self._list(link, key, lists[key]) for key in lists))
+        return {**self.entries, **dict(zip(lists, found, strict=True))}
+
+    async def _list(self, link: Link, key: str, method: str) -> list[dict[str, Any]]:
+        capability = method.partition("/")[0]
+        if capability not in link.peer.capabilities and key != "tools":
+            return []
+        try:
+            return await link.peer.entries(method, key)
+        except MCPError as error:
+            if error.code != METHOD_NOT_FOUND:
+                log.warning("server %s: %.500s", self.spec.name, error)
+                return self.entries.get(key, [])
+            return []
+        except Disconnected:
+            raise
+        except PeerError as error:
+            if link.is_lost or (key == "tools" and not self.entries):
+                raise
+            log.warning("server %s: %.500s", self.spec.name, error)
+            return self.entries.get(key, [])
+
+    async def _listen(self, link: Link) -> None:
+        """Ask for changes, where that is necessary."""
+        with contextlib.suppress(PeerError):
+            if not link.revision.stateless:
+                for uri in self._watched:
+                    await link.peer.request("resources/subscribe", {"uri": uri})
+                return
+            wanted: dict[str, Any] = {}
+            for kind in ("tools", "prompts", "resources"):
+                declared = link.peer.capabilities.get(kind)
+                if isinstance(declared, dict) and declared.get("listChanged"):
+                    wanted[f"{kind}ListChanged"] = True
+            if wanted:
+                await link.listen(wanted)
+
+    def watch(self, uri: str) -> None:
+        """Let the upstream report changes of a resource."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._watch, uri)
+
+    def _watch(self, uri: str) -> None:
+        if uri in self._watched or self._base is None or len(self._watched) >= MAX_SUBSCRIPTIONS:
+            return
+        self._watched[uri] = None
+        self._run(self._subscribe(self._base, uri))
+
+    async def _subscribe(self, link: Link, uri: str) -> None:
+        with contextlib.suppress(PeerError):
+            if link.revision.stateless:
+                await link.listen({"resourceSubscriptions": [uri]})
+            else:
+                await link.peer.request("resources/subscribe", {"uri": uri})
+
+    def _receive_change(self, change: Change) -> None:
+        if isinstance(change, Updated):
+            self.on_update(change.uri)
+        elif isinstance(change, ListChanged):
+            kinds = (
+                ["resources", "resourceTemplates"] if change.kind == "resources" else [change.kind]
+            )
+            if not self._changed:
+                self._run(self._reload())
+            self._changed.update(kinds)
+
+    async def _reload(self) -> None:
+        """Read the lists that have changed, once for changes that come together."""
+        await asyncio.sleep(_SETTLE)
+        changed, self._changed = self._changed, set()
+        link = self._base
+        if link is None:
+            return
+        try:
+            self.entries = await self._load(link, {key: LISTS[key] for key in changed})
+        except PeerError as error:
+            log.warning("server %s: %.500s", self.spec.name, error)
+        else:
+            self.on_lists()
+
+    # Requests
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        context: Context[Any],
+        *,
+        is_repeatable: bool = True,
+    ) -> Reply:
+        """Forward a request of a caller; raise a Problem if there is no reply.
+
+        A request that `is_repeatable` is sent again if the upstream has ended meanwhile.
+        """
+        self.calls += 1
+        channel = cast(RequestChannel, context.channel)
+        require_opened(channel.responses)
+        parked = parked_key(channel)
+        if parked is not None and parked in self._parked:
+            return await self._follow(self._parked[parked], context)
+        try:
+            return await self._attempt(method, params, context, parked)
+        except PeerError as error:
+            if not is_repeatable and not surely_not_started(error):
+                raise self._problem(error, may_have_run=True) from error
+            if isinstance(error, TimedOut):
+                raise self._problem(error) from error
+        try:
+            return await self._attempt(method, params, context, parked)
+        except PeerError as error:
+            raise self._problem(error, may_have_run=not is_repeatable) from error
+
+    async def complete(self, params: Mapping[str, Any]) -> Reply:
+        """Return the reply to `completion/complete`, which is the same for all callers."""
+        link = await self._available()
+        return await link.peer.request("completion/complete", params)
+
+    async def _attempt(
+        self, method: str, params: Mapping[str, Any], context: Context[Any], parked: str | None
+    ) -> Reply:
+        channel = cast(RequestChannel, context.channel)
+        link = await self._link_for(context)
+        if parked is not None and not link.revision.stateless:
+            raise Problem.unavailable(
+                "The question was answered already, or too late", code="QUESTION_EXPIRED"
+            )
+        meta = _meta_of(channel)
+        options: dict[str, Any] = {
+            "seconds": self.spec.timeout,
+            "wants_progress": _FOR_PROGRESS in meta,
+            "level": channel.log_level(),
+            "capabilities": offered(context.client.capabilities, context.client.revision),
+        }
+        params = {**params, "_meta": _forwarded_meta(meta)}
+        try:
+            if not link.revision.stateless:
+                call = ForwardedCall(context)
+                call.start(link.request(call, method, params, **options))
+                return await self._follow(call, context)
+
+            async def send(answers: Mapping[str, Any]) -> Reply:
+                call = ForwardedCall(context)
+                call.start(link.request(call, method, {**params, **answers}, **options))
+                return await call.follow(context)
+
+            return await with_input(context, send, _questions_in)
+        except PeerError as error:
+            self._report(link, error)
+            raise
+
+    async def _follow(self, call: ForwardedCall, context: Context[Any]) -> Reply:
+        self._parked[call.id] = call
+        call.on_abandon = lambda: self._forget(call)
+        try:
+            return await call.follow(context)
+        finally:
+            if not call.is_parked:
+                self._forget(call)
+
+    def _forget(self, call: ForwardedCall) -> None:
+        self._parked.pop(call.id, None)
+
+    def _report(self, link: Link, error: PeerError) -> None:
+        """Note that an upstream has become unreachable."""
+        is_gone = isinstance(error, Disconnected) or surely_not_started(error)
+        if is_gone and not link.lost.done():
+            link.lost.set_exception(error)
+
+    async def _link_for(self, context: Context[Any]) -> Link:
+        """Return the connection for a caller; a dead upstream is tried at once."""
+        base = await self._available()
+        if base.revision.stateless:
+            return base
+        channel = cast(RequestChannel, context.channel)
+        capabilities = offered(context.client.capabilities, context.client.revision)
+        if channel.principal is None and capabilities == _ALL_CAPABILITIES:
+            return base
+        key = channel.principal, _canonical(capabilities)
+        link = self._links.get(key)
+        if link is not None and not link.is_lost:
+            return link
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            link = self._links.get(key)
+            if link is None or link.is_lost:
+                await self._make_room(key)
+                link = await open_link(
+                    self.spec, capabilities, self._receive_session_change, base.peer.revision
+                )
+                self._links[key] = link
+        return link
+
+    def _receive_session_change(self, change: Change) -> None:
+        """Ignore changes that the session for the lists reports as well."""
+
+    async def _make_room(self, key: SessionKey) -> None:
+        lost = self._links.pop(key, None)
+        if lost is not None:
+            await lost.close()
+        if len(self._links) < _MAX_SESSIONS:
+            return
+        idle = {each: link for each, link in self._links.items() if not link.calls}
+        if not idle:
+            raise Problem.unavailable(
+                f"Server {self.spec.name!r} has {_MAX_SESSIONS} sessions in use; try again later"
+            )
+        oldest = min(idle, key=lambda each: idle[each].used)
+        await self._links.pop(oldest).close()
+
+    async def _available(self) -> Link:
+        """Return the first connection; wait for an attempt to connect if there is none."""
+        if self._base is not None and self.status == "ok" and not self._base.is_lost:
+            return self._base
+        end = monotonic() + self.spec.timeout
+        self._settled.clear()
+        self._wake.set()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(end - monotonic()):
+                await self._settled.wait()
+        if self._base is None or self.status != "ok":
+            raise Problem.unavailable(
+                f"Server {self.spec.name!r} is unavailable: {self._short_reason}",
+                retry_after=_DELAYS[-1],
+            )
+        return self._base
+
+    @property
+    def _short_reason(self) -> str:
+        """The reason without stderr, which is for the operator."""
+        return self.reason.partition("; its stderr ends:")[0] or "it has not started yet"
+
+    def _problem(self, error: PeerError, *, may_have_run: bool = False) -> Problem:
+        reason = str(error).partition("; its stderr ends:")[0][:_MAX_REASON]
+        text = f"Server {self.spec.name!r}: {reason}"
+        if isinstance(error, TimedOut):
+            return Problem.timeout(text)
+        if may_have_run:
+            return Problem.unavailable(
+                f"{text}; the call may have run",
+                code="MAY_HAVE_RUN",
+                remediation="check whether it had an effect before you repeat it",
+                retryable=False,
+            )
+        return Problem.unavailable(text)
+
+    def raise_error(self, error: Any, method: str, context: Context[Any]) -> None:
+        """Raise the JSON-RPC error of the upstream for a caller."""
+        raise_error(error, method, context, self.spec.name)
+
+
+def _questions_in(result: Mapping[str, Any]) -> Mapping[str, ForwardedQuestion]:
+    requests = result.get("inputRequests") or {}
+    if not isinstance(requests, dict) or not all(isinstance(e, dict) for e in requests.values()):
+        raise PeerError("inputRequests must be an object of requests")
+    return {
+        str(key): question_of(each.get("method"), each.get("params"))
+        for key, each in requests.items()
+    }
+
+
+def _meta_of(channel: RequestChannel) -> dict[str, Any]:
+    raw = channel.request.meta
+    if not raw or decode_meta(raw) is None:
+        return {}
+    found = msgspec.json.decode(raw)
+    return found if isinstance(found, dict) else {}
+
+
+def _forwarded_meta(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a caller's `_meta` has for the upstream: a trace, for example."""
+    return {
+        name: each
+        for name, each in meta.items()
+        if name != _FOR_PROGRESS and not name.startswith(_OWN_META)
+    }

@@ -1,0 +1,115 @@
+"""Replies with the results of other servers' tools: whole, or the part within the size limit."""
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from accord.model.answer import Problem
+from accord.model.limits import Position, resume
+from accord.model.response import GATEWAY_KEY
+from accord.model.tool import Tool
+from accord.protocol import Request, messages
+from accord.protocol.results import Result
+from accord.server.forwarding import (
+    ForwardedResult,
+    describe_changes,
+    normalised,
+    projected,
+)
+from accord.server.outcome import answer_of
+from accord.server.readings import to_answer
+from accord.server.rendering import Renderer, size_of
+
+if TYPE_CHECKING:
+    from accord.server.dispatcher import Dispatcher
+
+
+class Forwarding(msgspec.Struct, frozen=True, kw_only=True):
+    """A result on its way to the caller of a request."""
+
+    dispatcher: "Dispatcher"
+    request: Request
+    tool: Tool
+    result: ForwardedResult
+    principal: bytes | None
+    position: Position | None = None
+    original: str | None = None
+    """The id of the kept reply that the result is from."""
+
+    def reply(self) -> bytes:
+        """Return the reply: whole if it is within the limit, else the part that fits."""
+        if self.position is None:
+            members = self._whole()
+            if members is not None:
+                reply = self._encode(members)
+                if len(reply) <= self._limit or size_of(members) <= self._limit:
+                    return reply
+            if self.result.replies == "as-is":
+                return self._render(self.tool, self._too_large())
+        return self._part()
+
+    @property
+    def _renderer(self) -> Renderer:
+        return self.dispatcher.renderer
+
+    @property
+    def _limit(self) -> int:
+        return self.tool.max_bytes or self._renderer.max_bytes
+
+    def _encode(self, members: Result) -> bytes:
+        complete = self._renderer.complete(members, self.request.revision)
+        return messages.reply(self.request.id, complete)
+
+    def _whole(self) -> Result | None:
+        """Return the members of the whole result; None if they clearly exceed the limit."""
+        revision, is_structured = self.request.revision, self._renderer.structured
+        if self.result.replies != "normalised":
+            return projected(self.result, revision, is_structured=is_structured)
+        if 2 * len(self.result.raw) > self._limit:
+            return None
+        profile = self._renderer.profile_of(self.tool, self.request.client).name
+        members = normalised(
+            self.result, profile, revision, tool=self.tool.name, max_bytes=self._limit
+        )
+        if not is_structured:
+            members.pop("structuredContent", None)
+        details = describe_changes(self.result, members, self._cursor(self._keep()))
+        members["_meta"] = {**members.get("_meta", {}), GATEWAY_KEY: details}
+        return members
+
+    def _part(self) -> bytes:
+        """Return the part of the result after the position that is within the limit."""
+        tool = self.tool
+        if self.result.replies == "repaired":
+            tool = msgspec.structs.replace(tool, profile="plain")
+        said = to_answer(self.result.read())
+        if isinstance(said, Problem):
+            return self._render(tool, said)
+        answer = answer_of(said, tool)
+        if self.position is not None:
+            answer = resume(answer, self.position)
+        original = self.original or self._keep()
+        details: Result = {"confidence": self.result.read().confidence}
+        cursor = self._cursor(original)
+        details |= {} if cursor is None else {"original": cursor}
+        return self._render(tool, answer, original=original, meta={GATEWAY_KEY: details})
+
+    def _render(self, tool: Tool, outcome: Any, **options: Any) -> bytes:
+        return self._renderer.render(self.request, tool, outcome, b"{}", self.position, **options)
+
+    def _keep(self) -> str | None:
+        encoded = msgspec.json.encode({"result": self.result.members})
+        return self.dispatcher.originals.put(encoded, self.principal)
+
+    def _cursor(self, original: str | None) -> str | None:
+        if original is None:
+            return None
+        return self.dispatcher.continuations.to_original(self.tool.name, original)
+
+    def _too_large(self) -> Problem:
+        return Problem.internal(
+            f"The reply of server {self.result.server!r} is larger than the limit of"
+            f" {self._limit:,} bytes",
+            code="TOO_LARGE",
+            remediation="ask for less at a time",
+        )

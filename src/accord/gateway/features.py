@@ -272,7 +272,7 @@ def completers_of(
     upstream: Upstream, reference: Entry, names: Sequence[str]
 ) -> dict[str, Completer]:
     """Return the completers of a prompt's arguments, or of a template's variables."""
-    if not upstream.can("completions"):
+    if not upstream.can_complete:
         return {}
     return {name: _completer(upstream, reference, name) for name in names}
 

@@ -73,7 +73,7 @@ class Link:
         self.peer.dispatcher.watchers.discard(self.lost)
         if not self.lost.done():
             self.lost.cancel()
-        else:
+        elif not self.lost.cancelled():
             self.lost.exception()
         await self._stack.aclose()
 

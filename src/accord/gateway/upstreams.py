@@ -53,6 +53,7 @@ _GRACE: Final = 3600.0
 _MAX_REASON: Final = 2_000
 _OWN_META: Final = ("io.modelcontextprotocol/", "dev.accord-mcp/")
 _FOR_PROGRESS: Final = "progressToken"
+_FIRST: Final = (None, b"first")
 _canonical = msgspec.json.Encoder(order="deterministic").encode
 
 SessionKey = tuple[bytes | None, bytes]
@@ -75,6 +76,10 @@ class Upstream:
         self.on_update: Callable[[str], None] = lambda _: None
         self._seen = monotonic()
         """When it was last available."""
+        self._offered: Mapping[str, Any] = _ALL_CAPABILITIES
+        """The capabilities that the first session offers."""
+        self._is_claimed = False
+        """True once a caller without credentials uses the first session."""
         self._reset()
 
     def _reset(self) -> None:
@@ -143,9 +148,13 @@ class Upstream:
         """The upstream's instructions."""
         return None if self._base is None else self._base.peer.instructions
 
-    def can(self, capability: str) -> bool:
-        """True if the upstream declares a capability."""
-        return self._base is not None and capability in self._base.peer.capabilities
+    @property
+    def can_complete(self) -> bool:
+        """True if the upstream completes arguments; its revision may have no capability for it."""
+        base = self._base
+        if base is None:
+            return False
+        return "completions" in base.peer.capabilities or not base.revision.completions
 
     @property
     def can_subscribe(self) -> bool:
@@ -165,7 +174,11 @@ class Upstream:
             try:
                 link = await self._connect()
                 attempt = 0
-                await asyncio.shield(link.lost)
+                while True:
+                    await asyncio.shield(link.lost)
+                    if self._base is None or self._base is link:
+                        break
+                    link = self._base  # the session of the first caller has replaced it
             except (PeerError, TimeoutError) as error:
                 self._fail(error)
             await self._drop()
@@ -180,7 +193,7 @@ class Upstream:
     async def _connect(self) -> Link:
         try:
             async with asyncio.timeout(self.spec.timeout):
-                link = await open_link(self.spec, _ALL_CAPABILITIES, self._receive_change, None)
+                link = await open_link(self.spec, self._offered, self._receive_change, None)
                 self._base = link
                 self.entries = await self._load(link, LISTS)
         except TimeoutError:
@@ -405,8 +418,10 @@ class Upstream:
             return base
         channel = cast(RequestChannel, context.channel)
         capabilities = offered(context.client.capabilities, context.client.revision)
-        if channel.principal is None and capabilities == _ALL_CAPABILITIES:
-            return base
+        if channel.principal is None and (capabilities == self._offered or not self._is_claimed):
+            link = await self._claimed(capabilities)
+            if link is not None:
+                return link
         key = channel.principal, _canonical(capabilities)
         link = self._links.get(key)
         if link is not None and not link.is_lost:
@@ -421,8 +436,31 @@ class Upstream:
                 self._links[key] = link
         return link
 
+    async def _claimed(self, capabilities: Mapping[str, Any]) -> Link | None:
+        """Return the first session for its first caller; a new one if it offers something else.
+
+        So one process serves a caller and the lists. None if another caller was first.
+        """
+        async with self._locks.setdefault(_FIRST, asyncio.Lock()):
+            old = self._base
+            if old is None or capabilities == self._offered:
+                self._is_claimed = True
+                return await self._available()
+            if self._is_claimed:  # meanwhile
+                return None
+            link = await open_link(self.spec, capabilities, self._receive_change, old.peer.revision)
+            self._base, self._offered, self._is_claimed = link, capabilities, True
+            if not old.lost.done():
+                old.lost.set_result(None)
+            await old.close()
+            self._run(self._listen(link))
+            self._receive_change(ListChanged("tools"))
+            return link
+
     def _receive_session_change(self, change: Change) -> None:
-        """Ignore changes that the session for the lists reports as well."""
+        """Read the lists again if the session of another caller reports a change."""
+        if isinstance(change, ListChanged):
+            self._receive_change(change)
 
     async def _make_room(self, key: SessionKey) -> None:
         lost = self._links.pop(key, None)

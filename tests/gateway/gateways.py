@@ -1,0 +1,78 @@
+"""Gateways in front of the sample upstream, and clients that use them."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+from accord import Client, Elicited, Server
+from accord.client import ElicitRequest, SampleRequest
+from accord.gateway import Gateway, spec_of
+from commands import ACCORD
+from http_peer import HttpServer
+
+HERE = Path(__file__).parent
+SAMPLE = [ACCORD, "serve", str(HERE / "sample_upstream.py")]
+REVISIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
+WAYS = ["stdio", "http"]
+ODD = [sys.executable, str(HERE / "odd_upstream.py")]
+
+
+@contextmanager
+def sample(way: str) -> Iterator[Any]:
+    """Yield what a gateway connects to: a command line, or the URL of a running server."""
+    if way == "stdio":
+        yield SAMPLE
+        return
+    with HttpServer([*SAMPLE, "--http", "127.0.0.1:0"]) as served:
+        yield served.url
+
+
+def gateway_of(target: Any, *, name: str = "sample", **options: Any) -> Gateway:
+    return Gateway([spec_of(target, name=name, **options)])
+
+
+class User:
+    """Answers every question, and remembers it."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.logs: list[Any] = []
+        self.answers: dict[str, Any] = {}
+
+    def elicit(self, request: ElicitRequest) -> Elicited[Any]:
+        self.asked.append(request.url or request.message)
+        if request.url is not None:
+            return Elicited("accept")
+        (field,) = request.schema["properties"]
+        return Elicited("accept", {field: self.answers.get(request.message, "blue")})
+
+    def sample(self, request: SampleRequest) -> str:
+        self.asked.append("model")
+        return "hello from the model"
+
+
+@asynccontextmanager
+async def client_of(
+    target: Server | str | list[str], revision: str, user: User | None = None, **options: Any
+) -> AsyncIterator[Client]:
+    """Connect a client that can be asked everything, if there is a user."""
+    if user is not None:
+        options = {
+            "on_elicit": user.elicit,
+            "on_sample": user.sample,
+            "roots": ["file:///home"],
+            "on_log": user.logs.append,
+            **options,
+        }
+    async with Client(target, revision=revision, timeout=20, **options) as client:
+        yield client
+
+
+async def until(true: Callable[[], Any], seconds: float = 10) -> None:
+    """Wait until something is true."""
+    async with asyncio.timeout(seconds):
+        while not true():  # noqa: ASYNC110 - what it waits for has no event
+            await asyncio.sleep(0.01)

@@ -1,6 +1,8 @@
 """Gateways in front of the sample upstream, and clients that use them."""
 
 import asyncio
+import json
+import os
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -32,6 +34,20 @@ def sample(way: str) -> Iterator[Any]:
 
 def gateway_of(target: Any, *, name: str = "sample", **options: Any) -> Gateway:
     return Gateway([spec_of(target, name=name, **options)])
+
+
+@contextmanager
+def served(way: str, target: Any, revision: str | None = None) -> Iterator[Any]:
+    """Yield what a client connects to: a gateway in a process of its own."""
+    env = {**os.environ, "GATEWAY_TARGET": json.dumps(target)}
+    if revision is not None:
+        env["GATEWAY_REVISION"] = revision
+    command = [ACCORD, "serve", str(HERE / "served_gateway.py")]
+    if way == "stdio":
+        yield ["env", *(f"{k}={v}" for k, v in env.items() if k.startswith("GATEWAY")), *command]
+        return
+    with HttpServer([*command, "--http", "127.0.0.1:0"], env=env) as found:
+        yield found.url
 
 
 class User:

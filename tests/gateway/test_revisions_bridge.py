@@ -9,7 +9,7 @@ import pytest
 from accord import MCPError
 from accord.client import Client
 from accord.revisions import REVISIONS as TABLE
-from gateway.gateways import REVISIONS, WAYS, User, client_of, gateway_of, sample, until
+from gateway.gateways import REVISIONS, WAYS, User, client_of, gateway_of, sample, served, until
 
 pytestmark = pytest.mark.behaviour(1)
 
@@ -49,6 +49,25 @@ def test_everything_crosses(target: Any, front: str, upstream: str) -> None:
             await cancellation(client, f"{front}/{upstream}")
 
     asyncio.run(main())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", WAYS)
+def test_everything_crosses_a_gateway_in_a_process(way: str, front: str, upstream: str) -> None:
+    async def main(target: Any) -> None:
+        user = User()
+        async with client_of(target, front, user) as client:
+            assert client.revision == front
+            await calls(client)
+            await failures(client, front)
+            await progress_and_logs(client, user)
+            await questions(client, user, front, upstream)
+            await prompts_and_resources(client, front)
+            await changes(client, f"{front}-{upstream}".replace("-", "_"))
+            await cancellation(client, f"{front}/{upstream}")
+
+    with sample(way) as target, served(way, target, upstream) as gateway:
+        asyncio.run(main(gateway))
 
 
 async def calls(client: Client) -> None:

@@ -126,8 +126,6 @@ def _stamp(file: "Path | os.DirEntry[str]") -> Stamp | None:
 
 def watcher_of(given: Sequence[Target], options: argparse.Namespace) -> Watcher:
     """Return the watcher for the source of targets; raise if none has any."""
-    for target in given:
-        targets.require_local(target)
     files = [Path(word).absolute() for word in options.targets if targets.is_config(word)]
     folders = [folder for each in given for folder in _folders(each)]
     queries = [options.queries, *(each.database.get("queries") for each in given)]

@@ -10,6 +10,7 @@ import msgspec
 
 from accord.cli import databases, targets
 from accord.cli.auth_options import add_auth_arguments, given_options, http_settings
+from accord.cli.foreign_options import add_foreign_arguments, foreign_options
 from accord.cli.logs import log_in_background
 from accord.cli.main import gc_disabled
 from accord.cli.options import (
@@ -47,6 +48,8 @@ examples:
   accord serve chinook=chinook.db northwind=northwind.db
   accord serve accord.toml
   accord serve shop.py --http 127.0.0.1:8000 --reload
+  accord serve mcp.json --http 127.0.0.1:8000
+  accord serve fs='npx -y @modelcontextprotocol/server-filesystem /data' https://example.com/mcp
 """
 _PAGE_HINT: Final = "--http 127.0.0.1:8000 serves a page to try it on"
 _LOOPBACK: Final = {"//0.0.0.0:": "//127.0.0.1:", "//[::]:": "//[::1]:"}
@@ -61,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="TARGET",
         help=f"{targets.HELP}; reader, which reads the replies of any server, with --http;"
-        f" {targets.FILE_HELP}",
+        f" {targets.FILE_HELP}; a foreign server: a URL, or a command line in quotes",
     )
     parser.add_argument("--name", help="the name of the server")
     parser.add_argument("--server-version", metavar="VERSION", help="the version of the server")
@@ -103,6 +106,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_auth_arguments(parser)
     _add_answer_arguments(parser)
+    add_foreign_arguments(parser)
     databases.add_arguments(parser)
     add_sheet_arguments(parser)
     add_grace_argument(
@@ -216,10 +220,13 @@ def _load(
     options: argparse.Namespace, given: Sequence[Target], worker: "Worker | None" = None
 ) -> Server:
     served = [each.target for each in given]
+    foreign = foreign_options(options, given)
+    other = ["read_only"] if foreign else []
     server = targets.load(
         given,
-        database=databases.database_options(options, *served),
+        database=databases.database_options(options, *served, exclude=other),
         write_scope=options.write_scope,
+        foreign=foreign,
         starts=True,
         sheets=sheet_options(options, *served),
         profile=options.profile or _CONTRACTS[options.contract],

@@ -2,7 +2,8 @@
 
 In this order: a reserved name (`sheets`, `reader`, `django:SETTINGS`), a database, a URL, a Python
 file (`FILE.py`, or a path with a slash), a command line, a module. `NAME=` before a target gives
-its tools a prefix; a file that ends in `.toml` has several targets, each with its options.
+its tools a prefix; a file that ends in `.toml` has several targets, each with its options, and one
+that ends in `.json` has foreign servers, as MCP clients list them.
 """
 
 import argparse
@@ -35,7 +36,7 @@ HELP: Final = (
     " django:SETTINGS of a Django REST framework project; sheets, which fills character sheets;"
     " NAME= before it gives its tools the prefix NAME_"
 )
-FILE_HELP: Final = "accord.toml: several targets, one table each"
+FILE_HELP: Final = "accord.toml: several targets, one table each; mcp.json: foreign servers"
 DJANGO: Final = "django"
 REMOTE_HELP: Final = "a remote server: a URL, or a command line in quotes"
 READER: Final = "reader"
@@ -53,6 +54,8 @@ _NAMED: Final = re.compile(r"([A-Za-z][\w-]*)=(.*)", re.S | re.ASCII)
 _UNNAMED: Final = re.compile(r"[^\w-]+", re.ASCII)
 CONFIG: Final = ".toml"
 """The suffix of a file with several targets."""
+SERVERS_FILE: Final = ".json"
+"""The suffix of a file with foreign servers."""
 
 
 class Target(NamedTuple):
@@ -67,6 +70,8 @@ class Target(NamedTuple):
     database: Mapping[str, Any] = _NO_OPTIONS
     sheets: Mapping[str, Any] = _NO_OPTIONS
     configuration: Mapping[str, Any] = _NO_OPTIONS
+    servers: Path | None = None
+    """The file with the foreign servers that it stands for."""
 
     @property
     def prefix(self) -> str:
@@ -84,6 +89,8 @@ def parse(word: str) -> Target:
         raise ContractError(f"{word} has no target; write {name}=shop.db, for example")
     if is_config(target):
         raise ContractError(f"{target} has the names of its targets; write it without {name}=")
+    if is_servers_file(target):
+        raise ContractError(f"{target} has the names of its servers; write it without {name}=")
     return Target(target, name, word)
 
 
@@ -101,6 +108,8 @@ def expand(words: Sequence[str], options: argparse.Namespace | None = None) -> l
             found += config.targets
             if options is not None:
                 config.apply(options)
+        elif is_servers_file(word):
+            found.append(Target(word, None, word, servers=Path(word)))
         else:
             found.append(parse(word))
     _require_distinct(found)
@@ -112,6 +121,18 @@ def is_config(word: str) -> bool:
     if not word.endswith(CONFIG) or _URL.match(word) or _NAMED.fullmatch(word):
         return False
     return len(word.split()) == 1 or Path(word).is_file()
+
+
+def is_servers_file(word: str) -> bool:
+    """True if a word is a file with foreign servers."""
+    if not word.endswith(SERVERS_FILE) or _URL.match(word) or _NAMED.fullmatch(word):
+        return False
+    return len(word.split()) == 1 or Path(word).is_file()
+
+
+def is_foreign(target: Target) -> bool:
+    """True if a target is a foreign server, or a file with several."""
+    return target.servers is not None or is_remote(target.target)
 
 
 def _require_distinct(targets: Sequence[Target]) -> None:
@@ -132,7 +153,7 @@ def is_remote(target: str) -> bool:
     (`mcp-server-time`, `./serve`). Reserved names, Python files and databases that exist are not
     remote, even with blanks in the path. A URL with an unknown scheme is an error.
     """
-    if target in _RESERVED or databases.is_database(target):
+    if target in _RESERVED or databases.is_database(target) or is_servers_file(target):
         return False
     if is_url(target):
         return True
@@ -195,22 +216,25 @@ def load(
     starts: bool = False,
     sheets: Mapping[str, Any] = _NO_OPTIONS,
     write_scope: str | None = None,
+    foreign: Mapping[str, Any] = _NO_OPTIONS,
     **configuration: Any,
 ) -> Server:
     """Load the server that a target names, or several as one; see `Server.configure`.
 
     `database` are options for databases, which connect at once with `starts`; `sheets` are options
-    for the target of that name. They win over the options that a target has of its own. The tools
-    of databases that write need `write_scope`.
+    for the target of that name, `foreign` those for foreign servers, which are one server together.
+    They win over the options that a target has of its own. The tools of databases that write need
+    `write_scope`.
     """
     if write_scope is not None:
         _require_database(targets)
-    for target in targets:
-        require_local(target)
     given = {name: value for name, value in configuration.items() if value is not None}
     servers: dict[str, Server] = {}
     explored: dict[str, Database] = {}
+    remote = [each for each in targets if is_foreign(each)]
     for each, name in zip(targets, _names(targets), strict=True):
+        if each in remote[1:]:
+            continue
         options = {**each.configuration, **given}
         try:
             if databases.is_database(each.target):
@@ -223,6 +247,10 @@ def load(
                     databases.start(opened, databases.database_name(each.target))
                 if opened.options.explore:
                     explored[name] = opened
+            elif remote[:1] == [each]:
+                from accord.cli.foreign import gateway_server  # it imports asyncio
+
+                server = gateway_server(remote, foreign, given)
             else:
                 server = _load_one(each, {**each.sheets, **sheets})
         except ContractError as error:
@@ -231,7 +259,7 @@ def load(
         servers[each.word] = server
     combined = combine(
         servers,
-        prefixes={each.word: each.prefix for each in targets},
+        prefixes={each.word: each.prefix for each in targets if each not in remote},
         advice=_advice(targets),
     )
     if explored:
@@ -308,22 +336,9 @@ def _suggested_name(target: str) -> str:
     return found if found[:1].isalpha() else f"t{found}"
 
 
-def require_local(target: Target) -> None:
-    """Raise if a target is a remote server."""
-    if is_remote(target.target):
-        from accord.cli.terminal import visible
-
-        shown = visible(target.target)
-        hint = f"; for a database file write 'sqlite:///{shown}'"
-        raise ContractError(
-            f"{shown} is a remote server; use it with accord tools, call or inspect"
-            f"{hint if databases.may_be_file(target.target) else ''}"
-        )
-
-
 def from_anywhere(word: str) -> str:
     """Return a target that works in every folder: files get their absolute path."""
-    if is_config(word):
+    if is_config(word) or is_servers_file(word):
         return str(Path(word).absolute())
     given = parse(word)
     target = _from_anywhere(given.target)
@@ -366,7 +381,7 @@ def needs_this_folder(word: str) -> bool:
 
     That is a Django project, or a module inside a package.
     """
-    if is_config(word):
+    if is_config(word) or is_servers_file(word):
         return False
     target = parse(word).target
     location, _, name = _from_anywhere(target).partition(":")

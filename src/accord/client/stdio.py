@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from os import PathLike
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from accord.client.dispatcher import Dispatcher
 from accord.client.messages import Disconnected, Outgoing, Reply
@@ -46,9 +46,9 @@ class _Pipes(asyncio.SubprocessProtocol):
         self.closed = asyncio.Event()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.SubprocessTransport)
+        process = cast(asyncio.SubprocessTransport, transport)  # that of uvloop is no subclass
         for descriptor, stream in ((1, self.stdout), (2, self.stderr)):
-            pipe = transport.get_pipe_transport(descriptor)
+            pipe = process.get_pipe_transport(descriptor)
             assert pipe is not None
             stream.set_transport(pipe)
 
@@ -87,8 +87,7 @@ class StdioTransport:
         dispatcher: Dispatcher,
         limit: int,
     ) -> None:
-        stdin = transport.get_pipe_transport(0)
-        assert isinstance(stdin, asyncio.WriteTransport)
+        stdin = cast(asyncio.WriteTransport, transport.get_pipe_transport(0))
         self._transport = transport
         self._pipes = pipes
         self._stdin = stdin

@@ -16,6 +16,7 @@ from accord.errors import (
     Reject,
     Rejected,
 )
+from accord.gateway.link import NotConnected
 from accord.gateway.questions import ELICIT, ForwardedQuestion
 from accord.model.answer import InputRequired, Problem
 from accord.model.context import Context, MissingCapability
@@ -32,6 +33,8 @@ _MAX_DATA: Final = 16_384
 
 def surely_not_started(error: PeerError) -> bool:
     """True if a request that failed has not reached the upstream's tool."""
+    if isinstance(error, NotConnected):
+        return True
     return type(error.__cause__).__name__ in _NOT_SENT
 
 

@@ -21,8 +21,7 @@ from accord.model.resource import Resource, Template
 from accord.model.tool import Bound, Foreign, Hints, Tool
 from accord.model.values import WireResult
 from accord.protocol.header_params import header_params_of
-from accord.reader import read
-from accord.server.forwarding import ForwardedResult, replies_for
+from accord.server.forwarding import ForwardedResult, read_result, replies_for
 from accord.server.readings import for_revision
 
 Entry = Mapping[str, Any]
@@ -96,10 +95,10 @@ def _result(
     if replies == "as-is":
         if not isinstance(result, dict):
             raise Problem.internal(f"Server {upstream.spec.name!r} sent a result that is not one")
-        repaired, reading = Repaired(result), None
+        repaired, reading = Repaired(_encoded_members(reply.raw, result)), None
     else:
         repaired = repair(result, fits)
-        reading = read({"result": repaired.members}, own, msgspec.json.decode(arguments))
+        reading = read_result(repaired.members, own, arguments)
         is_marked = repaired.members.get("isError") is True
         is_hidden = reading.is_failure and reading.confidence == "certain" and not is_marked
         if is_hidden and replies == "repaired":
@@ -118,6 +117,19 @@ def _result(
         server=upstream.spec.name,
         reading=reading,
     )
+
+
+class _RawReply(msgspec.Struct):
+    result: dict[str, msgspec.Raw]
+
+
+def _encoded_members(raw: bytes, result: dict[str, Any]) -> dict[str, Any]:
+    """Return the members of a result as their bytes; decoded where those are not valid JSON."""
+    try:
+        raw.decode()
+        return dict(msgspec.json.decode(raw, type=_RawReply).result)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return result
 
 
 def _input_schema(schema: Any) -> dict[str, Any]:

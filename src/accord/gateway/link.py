@@ -11,7 +11,7 @@ from accord.client.dispatcher import MessageLog
 from accord.client.messages import Response
 from accord.client.peer import Peer, connect
 from accord.client.subscription import LISTS, UPDATED, change_of, params_of
-from accord.errors import METHOD_NOT_FOUND, PeerError
+from accord.errors import METHOD_NOT_FOUND, ContractError, PeerError
 from accord.gateway.calls import ForwardedCall, Log, Progress
 from accord.gateway.questions import METHODS, question_of
 from accord.gateway.spec import UpstreamSpec
@@ -223,10 +223,23 @@ def _number(value: Any) -> float | None:
     return value if is_number and abs(value) < inf else None
 
 
+class NotConnected(PeerError):
+    """A connection to an upstream could not be opened: no request was sent."""
+
+
 async def open_link(
     spec: UpstreamSpec, capabilities: Mapping[str, Any], on_change: OnChange, revision: str | None
 ) -> Link:
-    """Connect to an upstream; raise a PeerError if that fails."""
+    """Connect to an upstream; raise NotConnected if that fails."""
+    try:
+        return await _open_link(spec, capabilities, on_change, revision)
+    except (PeerError, ContractError) as error:
+        raise NotConnected(str(error)) from error
+
+
+async def _open_link(
+    spec: UpstreamSpec, capabilities: Mapping[str, Any], on_change: OnChange, revision: str | None
+) -> Link:
     stack = contextlib.AsyncExitStack()
     link: Link | None = None
 

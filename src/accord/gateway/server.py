@@ -2,13 +2,16 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+import signal
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any, Final, Unpack
 
 import msgspec
 
 from accord.errors import ContractError
+from accord.gateway.config import changed_paths
 from accord.gateway.features import completers_of, is_served, prompt_of, resource_of, tool_of
 from accord.gateway.names import Names
 from accord.gateway.spec import UpstreamOptions, UpstreamSpec, spec_of
@@ -23,6 +26,8 @@ from accord.server.registry import Feature, key_of
 log = logging.getLogger("accord")
 
 _MAX_FEATURES: Final = 50_000
+_LOOK: Final = 1.0
+"""Seconds between two looks at the files."""
 Entry = Mapping[str, Any]
 
 
@@ -40,7 +45,17 @@ def upstream(
 class Gateway:
     """Serves upstreams as one server: their lists merged in the order of the configuration."""
 
-    def __init__(self, specs: Sequence[UpstreamSpec], *, name: str | None = None) -> None:
+    def __init__(
+        self,
+        specs: Sequence[UpstreamSpec],
+        *,
+        name: str | None = None,
+        source: Callable[[], Sequence[UpstreamSpec]] | None = None,
+        files: Sequence[Path] = (),
+    ) -> None:
+        """`source` returns the upstreams anew when one of the `files` changes, or at SIGHUP."""
+        self._source = source
+        self._files = files
         self._upstreams: dict[str, Upstream] = {}
         self._tool_names = Names()
         self._prompt_names = Names()
@@ -81,10 +96,51 @@ class Gateway:
             await asyncio.gather(*(each.settled() for each in self._upstreams.values()))
             self._is_ready = True
             self.refresh()
-            yield
+            async with self._reloading():
+                yield
         finally:
             self._is_running = self._is_ready = False
             await asyncio.gather(*(each.stop() for each in self._upstreams.values()))
+
+    @asynccontextmanager
+    async def _reloading(self) -> AsyncIterator[None]:
+        """Configure anew when a file changes, or at SIGHUP."""
+        if self._source is None:
+            yield
+            return
+        hung_up = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        with suppress(RuntimeError, ValueError, NotImplementedError, AttributeError):
+            loop.add_signal_handler(signal.SIGHUP, hung_up.set)
+        task = asyncio.create_task(self._watch(hung_up))
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            with suppress(RuntimeError, ValueError, NotImplementedError, AttributeError):
+                loop.remove_signal_handler(signal.SIGHUP)
+
+    async def _watch(self, hung_up: asyncio.Event) -> None:
+        stamps: dict[Path, Any] = {}
+        changed_paths(self._files, stamps)
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK):
+                    await hung_up.wait()
+            if hung_up.is_set() or changed_paths(self._files, stamps):
+                hung_up.clear()
+                await self._reload()
+
+    async def _reload(self) -> None:
+        assert self._source is not None
+        try:
+            specs = self._source()
+        except ContractError as error:
+            log.warning("the servers stay as they are: %s", error)
+            return
+        await self.reconfigure(specs)
+        log.info("serving %s", ", ".join(self._upstreams))
 
     async def reconfigure(self, specs: Sequence[UpstreamSpec]) -> None:
         """Serve these upstreams: unchanged ones keep their connections and calls."""
@@ -99,7 +155,8 @@ class Gateway:
             else:
                 new.append(self._add(spec))
         for each in gone:
-            if each.spec.name not in wanted:
+            kept = wanted.get(each.spec.name)
+            if kept is None or kept.prefix != each.spec.prefix:
                 self._tool_names.forget(each.spec.name)
                 self._prompt_names.forget(each.spec.name)
         if self._is_running:

@@ -165,7 +165,14 @@ class Upstream:
     def _run(self, work: Any) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._end)
+
+    def _end(self, task: "asyncio.Task[None]") -> None:
+        """Note the end of a task; a bug in it makes the upstream unavailable."""
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("server %s: an error of the gateway", self.spec.name, exc_info=error)
+            self._fail(error)
 
     async def _maintain(self) -> None:
         """Connect, read the lists and wait for the end of the connection; then again."""

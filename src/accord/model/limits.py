@@ -83,6 +83,8 @@ class Cutter(msgspec.Struct, frozen=True):
     continuation: ContinueAt
     begun: Position | None = None
     is_whole: bool = True
+    at_lines: bool = False
+    """True to cut a text after a line, if one ends in its second half."""
 
     def cut(self, answer: Answer[Value]) -> Answer[Value]:
         """Return the answer cut to the limit, with a warning, a page and a continuation.
@@ -118,11 +120,17 @@ class Cutter(msgspec.Struct, frozen=True):
         most = _most(whole, self.limit)
         kept = bisect_left(range(most + 1), True, key=lambda kept: not self.fits(part(kept))) - 1
         if kept > 0:
-            return part(kept)
+            return part(self._line_end(whole, kept))
         if whole.is_list and whole.parts:
             without = self._without_first(answer, whole, continue_at)
             return without if self.fits(without) else None
         return None
+
+    def _line_end(self, whole: Splittable, kept: int) -> int:
+        if whole.is_list or not self.at_lines or kept == len(whole.parts):
+            return kept
+        end = str(whole.parts).rfind("\n", kept // 2, kept) + 1
+        return end or kept
 
     def _part(
         self,

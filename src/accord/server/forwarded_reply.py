@@ -42,7 +42,7 @@ class Forwarding(msgspec.Struct, frozen=True, kw_only=True):
             members = self._whole()
             if members is not None:
                 reply = self._encode(members)
-                if len(reply) <= self._limit or size_of(members) <= self._limit:
+                if len(reply) <= self._limit or self._size_of(members) <= self._limit:
                     return reply
             if self.result.replies == "as-is":
                 return self._render(self.tool, self._too_large())
@@ -59,6 +59,13 @@ class Forwarding(msgspec.Struct, frozen=True, kw_only=True):
     def _encode(self, members: Result) -> bytes:
         complete = self._renderer.complete(members, self.request.revision)
         return messages.reply(self.request.id, complete)
+
+    def _size_of(self, members: Result) -> int:
+        if self.result.replies == "as-is":  # the members are encoded
+            members = msgspec.json.decode(msgspec.json.encode(members))
+        content = members.get("content")
+        is_valid = isinstance(content, list) and all(isinstance(each, dict) for each in content)
+        return size_of(members) if is_valid else len(msgspec.json.encode(members))
 
     def _whole(self) -> Result | None:
         """Return the members of the whole result; None if they clearly exceed the limit."""

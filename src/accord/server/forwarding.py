@@ -29,7 +29,7 @@ class ForwardedResult(msgspec.Struct, frozen=True, kw_only=True):
     raw: bytes
     """The reply as received."""
     members: Mapping[str, Any]
-    """The members of the result, repaired unless the reply is sent as it is."""
+    """The members of the result, repaired; still encoded if the reply is sent as it is."""
     replies: Replies
     changed: Sequence[str] = ()
     """What was repaired."""
@@ -42,7 +42,9 @@ class ForwardedResult(msgspec.Struct, frozen=True, kw_only=True):
         """Return the reading of the reply."""
         if self.reading is not None:
             return self.reading
-        return read({"result": self.members}, self.tool, _decoded(self.arguments))
+        if self.replies == "as-is":
+            return read(self.raw, self.tool, msgspec.json.decode(self.arguments))
+        return read_result(self.members, self.tool, self.arguments)
 
     def to_answer(self) -> Answer[Any]:
         """Return what the reply says, for middleware; raise a ForwardedProblem if it failed."""
@@ -50,6 +52,12 @@ class ForwardedResult(msgspec.Struct, frozen=True, kw_only=True):
         if isinstance(said, Problem):
             raise ForwardedProblem(said, self)
         return said
+
+
+def read_result(members: Mapping[str, Any], tool: str, arguments: bytes) -> Reading:
+    """Return the reading of a tool result."""
+    reply = {"jsonrpc": "2.0", "id": 0, "result": members}
+    return read(reply, tool, msgspec.json.decode(arguments))
 
 
 class ForwardedProblem(Problem):
@@ -78,15 +86,22 @@ def replies_for(tool: Tool, client: ClientInfo) -> Replies:
 
 def outcome_of_result(result: ForwardedResult) -> Answer[Any] | Problem:
     """Return the outcome to count: success, or failure with the first words of the result."""
-    if result.members.get("isError") is True or (result.reading and result.reading.is_failure):
+    if is_marked(result.members.get("isError")) or (result.reading and result.reading.is_failure):
         return Problem.internal("The tool of another server has failed")
     return Answer("given")
+
+
+def is_marked(flag: Any) -> bool:
+    """True if the `isError` of a result is true, encoded or not."""
+    return flag is True or (isinstance(flag, msgspec.Raw) and bytes(flag) == b"true")
 
 
 def projected(result: ForwardedResult, revision: Revision, *, is_structured: bool) -> Result:
     """Return the members of a result as a revision has them."""
     members = {name: each for name, each in result.members.items() if name not in _OWN}
     meta = members.pop("_meta", None)
+    if isinstance(meta, msgspec.Raw):
+        meta = msgspec.json.decode(meta)
     if isinstance(meta, Mapping):
         meta = {name: each for name, each in meta.items() if name != _SERVER_INFO}
     if result.changed:
@@ -155,7 +170,3 @@ def output_schema(foreign: Foreign, revision: Revision) -> JsonSchema | None:
     inner = {name: each for name, each in schema.items() if name not in _DEFINITIONS}
     wrapped = {"type": "object", "properties": {"result": inner}, "required": ["result"]}
     return {**wrapped, **{name: schema[name] for name in _DEFINITIONS if name in schema}}
-
-
-def _decoded(arguments: bytes) -> Any:
-    return msgspec.json.decode(arguments)

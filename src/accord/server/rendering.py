@@ -182,6 +182,7 @@ class Shortener:
             continuation=lambda position: self._continuations.after(request, position, page),
             begun=position,
             is_whole=not has_own_cursor(arguments),
+            at_lines=original is not None,
         ).cut(answer)
         require_schema(answer, tool)
         return profile.success(answer, context)

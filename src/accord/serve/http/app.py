@@ -328,7 +328,7 @@ class App:
 
     async def _serve_other(self, exchange: Exchange) -> Response | None:
         if exchange.path == "/health":
-            return Response(200, b'{"status":"ok"}')
+            return Response(200, self._health())
         if exchange.path == "/metrics":
             return await self._metrics(text(exchange.head.fields.get(b"accept")))
         if exchange.path == "/read" and self._settings.reader:
@@ -344,6 +344,13 @@ class App:
         if answer is not None:
             return await answer
         return refused(refuse(404, f"Nothing is here; MCP is at {self._settings.path}"))
+
+    def _health(self) -> bytes:
+        """Return the state of this process, and of the foreign servers behind it."""
+        upstreams = self._server.registry.upstreams
+        return msgspec.json.encode(
+            {"status": "ok"} | ({"upstreams": upstreams} if upstreams else {})
+        )
 
     async def _read(self, exchange: Exchange) -> Response | None:
         """Read the reply in a body; a large one is read in a child process."""

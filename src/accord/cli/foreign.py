@@ -1,0 +1,54 @@
+"""Foreign servers as targets: URLs, command lines, and files that list them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from accord.cli.targets import Target
+from accord.gateway import Gateway, UpstreamSpec, spec_of
+from accord.gateway.config import read_config
+from accord.server import Server
+
+
+def gateway_server(
+    targets: Sequence[Target], given: Mapping[str, Any], configuration: Mapping[str, Any]
+) -> Server:
+    """Return a server with all the foreign servers of the targets."""
+    implied = {"replies": "normalised"} if configuration.get("profile") else {}
+
+    def specs() -> list[UpstreamSpec]:
+        found: list[UpstreamSpec] = []
+        for target in targets:
+            found += _specs_of(target, {**implied, **given})
+        return _named(found)
+
+    files = [target.servers for target in targets if target.servers is not None]
+    return Gateway(specs(), source=specs, files=files).server
+
+
+def _specs_of(target: Target, options: Mapping[str, Any]) -> list[UpstreamSpec]:
+    if target.servers is None:
+        prefix = target.prefix or None
+        return [spec_of(target.target, name=target.name, prefix=prefix, **options)]
+    own = read_config(target.servers)
+    return [_with_options(spec, options) for spec in own]
+
+
+def _with_options(spec: UpstreamSpec, options: Mapping[str, Any]) -> UpstreamSpec:
+    """Return a server of a file with the options of the command line; its own replies stay."""
+    others = {name: each for name, each in options.items() if name != "replies"}
+    if "replies" in options and spec.replies == "repaired":
+        others["replies"] = options["replies"]
+    return msgspec.structs.replace(spec, **others)
+
+
+def _named(specs: Sequence[UpstreamSpec]) -> list[UpstreamSpec]:
+    """Return the servers with a name each: a further one of a name gets a number."""
+    found: dict[str, UpstreamSpec] = {}
+    for spec in specs:
+        name, number = spec.name, 2
+        while name in found:
+            name, number = f"{spec.name}{number}", number + 1
+        found[name] = msgspec.structs.replace(spec, name=name)
+    return list(found.values())

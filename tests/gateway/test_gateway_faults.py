@@ -1,0 +1,296 @@
+"""Upstreams that are dead, slow or hostile: what their callers and those of others see."""
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Coroutine
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+
+from accord import Client, Server, upstream
+from accord.client import ToolInfo
+from accord.gateway import Gateway, UpstreamSpec, spec_of
+from accord.reader import Reading
+from gateway.gateways import ODD, SAMPLE, client_of, gateway_of, until
+from processes import children, is_gone
+
+NEW = "2026-07-28"
+KEY = "dev.accord-mcp/gateway"
+
+
+def run(main: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(main)
+
+
+def odd_spec(folder: Path, name: str = "odd", **settings: Any) -> UpstreamSpec:
+    file = folder / f"{name}.json"
+    options = settings.pop("options", {})
+    file.write_text(json.dumps(settings))
+    return spec_of([*ODD, str(file)], name=name, **options)
+
+
+async def say(client: Client, result: Any, tool: str = "say") -> Reading:
+    return await client.call_tool(tool, {"raw": json.dumps(result)})
+
+
+@pytest.mark.behaviour(4)
+def test_a_dead_upstream_hides_nothing_of_the_others(tmp_path: Path) -> None:
+    async def main() -> None:
+        gateway = Gateway([spec_of("/nonexistent x", name="dead"), odd_spec(tmp_path)])
+        async with client_of(gateway.server, NEW) as client:
+            names = [each.name for each in await client.list_tools()]
+            assert "say" in names
+            assert gateway.upstreams["dead"].status == "unavailable"
+            assert "No such file" in gateway.upstreams["dead"].reason
+
+    run(main())
+
+
+@pytest.mark.behaviour(4)
+def test_a_server_that_died_stays_listed_and_is_started_again_by_a_call(tmp_path: Path) -> None:
+    async def main() -> None:
+        gateway = gateway_of(SAMPLE)
+        one = gateway.upstreams["sample"]
+        async with client_of(gateway.server, NEW) as client:
+            before = (await client.call_tool("pid")).value
+            assert not is_marked(await client.list_tools())
+            os.kill(before, signal.SIGKILL)
+            await until(lambda: one.status == "unavailable")
+            assert is_marked(await client.list_tools())
+            began = monotonic()
+            after = (await client.call_tool("pid")).value
+            assert after != before
+            assert monotonic() - began < 5
+            assert not is_marked(await client.list_tools())
+
+    run(main())
+
+
+def is_marked(tools: list[ToolInfo]) -> bool:
+    return all(
+        each.raw.get("_meta", {}).get(KEY) == {"status": "unavailable"}
+        for each in tools
+        if each.name != "read_more"
+    )
+
+
+@pytest.mark.behaviour(4)
+def test_a_call_to_a_dead_server_names_it(tmp_path: Path) -> None:
+    async def main() -> None:
+        spec = odd_spec(tmp_path, options={"timeout": 2})
+        gateway = Gateway([spec])
+        async with client_of(gateway.server, NEW) as client:
+            await say(client, {"content": []})
+            os.unlink(spec.command[-1])  # noqa: PTH108 - so it cannot start again
+            await client.call_tool("leave")
+            await until(lambda: gateway.upstreams["odd"].status == "unavailable")
+            reading = await client.call_tool("say")
+            assert reading.is_failure
+            assert "Server 'odd' is unavailable" in reading.response.error.message
+            assert "odd.json" not in reading.response.error.message  # of its stderr
+            assert "odd.json" in gateway.upstreams["odd"].reason
+
+    run(main())
+
+
+@pytest.mark.behaviour(5)
+def test_a_slow_upstream_is_waited_for_until_its_deadline_and_told_later(tmp_path: Path) -> None:
+    async def main() -> None:
+        slow = odd_spec(tmp_path, "slow", sleep=1.5, options={"deadline": 0.5})
+        gateway = Gateway([slow, odd_spec(tmp_path, options={"prefix": "o_"})])
+        began = monotonic()
+        async with client_of(gateway.server, "2025-11-25") as client:
+            assert monotonic() - began < 1.4
+            names = [each.name for each in await client.list_tools()]
+            assert "o_say" in names
+            assert "say" not in names
+            async with client.subscribe(lists=["tools"]) as told, asyncio.timeout(10):
+                await anext(told)
+            assert "say" in [each.name for each in await client.list_tools()]
+
+    run(main())
+
+
+@pytest.mark.behaviour(8)
+def test_the_timeout_of_a_call_ends_that_call_only(tmp_path: Path) -> None:
+    async def main() -> None:
+        gateway = Gateway([odd_spec(tmp_path, options={"timeout": 0.5})])
+        async with client_of(gateway.server, NEW) as client:
+            hanging = asyncio.create_task(client.call_tool("hang"))
+            good = await say(client, {"content": [{"type": "text", "text": "here"}]})
+            assert good.value == "here"
+            late = await hanging
+            assert late.is_failure
+            assert "not answered within 0.5 s" in late.response.error.message
+            assert (await say(client, {"content": []})).is_failure is False
+            assert gateway.upstreams["odd"].status == "ok"
+
+    run(main())
+
+
+@pytest.mark.behaviour(7)
+def test_a_call_that_may_have_run_is_not_repeated(tmp_path: Path) -> None:
+    async def main() -> None:
+        gateway = Gateway([odd_spec(tmp_path)])
+        async with client_of(gateway.server, NEW) as client:
+            reading = await client.call_tool("leave")
+            assert reading.is_failure
+            assert "the call may have run" in reading.response.error.message
+            assert "fatal" not in reading.response.error.message
+            assert (await say(client, {"content": []})).is_failure is False
+
+    run(main())
+
+
+@pytest.mark.behaviour(18)
+@pytest.mark.parametrize(
+    ("tool", "text"), [("garbage", "after garbage"), ("wrong_id", "mine"), ("chatter", "enough")]
+)
+def test_noise_of_an_upstream_harms_nothing(tmp_path: Path, tool: str, text: str) -> None:
+    async def main() -> None:
+        async with client_of(Gateway([odd_spec(tmp_path)]).server, NEW) as client:
+            assert (await client.call_tool(tool)).value == text
+
+    run(main())
+
+
+@pytest.mark.behaviour(23)
+def test_fifty_megabytes_fail_and_the_next_call_works(tmp_path: Path) -> None:
+    async def main() -> None:
+        gateway = Gateway([odd_spec(tmp_path), odd_spec(tmp_path, "other")])
+        async with client_of(gateway.server, NEW) as client:
+            huge = asyncio.create_task(client.call_tool("huge"))
+            assert (await say(client, {"content": []}, "other_say")).is_failure is False
+            reading = await huge
+            assert reading.is_failure
+            assert "longer than 16777216 bytes" in reading.response.error.message
+            assert (await say(client, {"content": []})).is_failure is False
+
+    run(main())
+
+
+@pytest.mark.behaviour(24)
+def test_the_process_tree_of_an_upstream_ends_with_the_gateway(tmp_path: Path) -> None:
+    script = tmp_path / "parent.sh"
+    pid_file = tmp_path / "pid"
+    script.write_text(f"sleep 1000 & echo $! > {pid_file}; exec {' '.join(ODD)}\n")
+
+    async def main() -> list[int]:
+        gateway = Gateway([spec_of(["sh", str(script)], name="tree")])
+        async with client_of(gateway.server, NEW) as client:
+            assert (await say(client, {"content": []})).is_failure is False
+            return children(os.getpid())
+
+    found = asyncio.run(main())
+    assert found
+    end = monotonic() + 5
+    while monotonic() < end and not (all(map(is_gone, found)) and is_gone(sleeper(pid_file))):
+        sleep(0.01)
+    assert all(map(is_gone, found))
+    assert is_gone(sleeper(pid_file))
+
+
+def sleeper(file: Path) -> int:
+    return int(file.read_text())
+
+
+@pytest.mark.behaviour(24)
+def test_the_environment_of_an_upstream_is_an_allow_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s3cret")
+    environment = spec_of("npx x", env={"OWN": "1"}).connection["env"]
+    assert environment["OWN"] == "1"
+    assert environment["PATH"] == os.environ["PATH"]
+    assert "AWS_SECRET_ACCESS_KEY" not in environment
+
+
+@pytest.mark.behaviour(15)
+def test_a_foreign_server_is_included_with_a_prefix(tmp_path: Path) -> None:
+    async def main() -> None:
+        server = Server("shop")
+
+        @server.tool
+        def add(a: int) -> int:
+            return a
+
+        server.include(upstream(SAMPLE), prefix="fs_")
+        async with client_of(server, NEW) as client:
+            names = [each.name for each in await client.list_tools()]
+            assert names[0] == "add"
+            assert "fs_add" in names
+            assert (await client.call_tool("fs_add", {"a": 1, "b": 2})).value == 3
+            uris = [each.uri for each in await client.list_resources()]
+            assert uris == ["room://fs_lamp"]
+            (lamp,) = await client.read_resource("room://fs_lamp")
+            assert lamp.content == "A brass lamp."
+            (colour,) = await client.read_resource("room://fs_lamp/colour")
+            assert colour.content == "The lamp is green."
+            assert (await client.complete("fs_greet", "name", "g")).values == ["grace"]
+
+    run(main())
+
+
+@pytest.mark.behaviour(2)
+def test_two_servers_with_the_same_tools_are_both_there(tmp_path: Path) -> None:
+    async def main() -> None:
+        gateway = Gateway([spec_of(SAMPLE, name="one"), spec_of(SAMPLE, name="two")])
+        async with client_of(gateway.server, NEW) as client:
+            names = [each.name for each in await client.list_tools()]
+            assert {"add", "two_add"} <= set(names)
+            one = (await client.call_tool("pid")).value
+            two = (await client.call_tool("two_pid")).value
+            assert one != two
+            uris = [each.uri for each in await client.list_resources()]
+            assert uris == ["room://lamp", "room://two.lamp"]
+            (lamp,) = await client.read_resource("room://two.lamp")
+            assert lamp.content == "A brass lamp."
+            raw = await client.call_tool_raw("two_media")
+            links = [each for each in raw.result["content"] if each["type"] == "resource_link"]
+            assert [each["uri"] for each in links] == ["room://two.lamp"]
+
+    run(main())
+
+
+@pytest.mark.behaviour(20)
+def test_filters_hold_for_lists_and_calls() -> None:
+    async def main() -> None:
+        gateway = Gateway([spec_of(SAMPLE, name="s", read_only=True, only=["a*", "p*", "w*"])])
+        async with client_of(gateway.server, NEW) as client:
+            names = [each.name for each in await client.list_tools()]
+            assert names == ["read_more", "add", "waited", "pid"]
+            with pytest.raises(Exception, match="Unknown tool: ask_form"):
+                await client.call_tool("ask_form")
+
+    run(main())
+
+
+@pytest.mark.behaviour(6)
+def test_lists_of_any_oddness_are_merged_with_none_lost(tmp_path: Path) -> None:
+    tools: list[Any] = [
+        {"name": "plain", "inputSchema": {"type": "object"}},
+        {"name": "without schema"},
+        {"name": "größe/α", "description": None, "inputSchema": {"anyOf": [{"type": "object"}]}},
+        {"name": "x" * 120, "inputSchema": {"$ref": "#/$defs/a", "$defs": {"a": {}}}},
+        {"name": "big", "inputSchema": {"type": "object", "description": "y" * 53_000}},
+        {"name": "marks", "inputSchema": {"properties": {"a": {"x-mcp-header": "a b"}}}},
+        {"name": "bools", "inputSchema": {"type": "object", "properties": {"cursor": True}}},
+        {"name": "types", "title": 7, "annotations": [], "icons": {}, "_meta": "x"},
+        {"name": "lists", "inputSchema": {"type": "object", "properties": []}},
+    ]
+    tools += [{"name": f"tool{number}", "inputSchema": {"type": "object"}} for number in range(990)]
+
+    async def main() -> None:
+        gateway = Gateway([odd_spec(tmp_path, tools=tools)])
+        for revision in ("2024-11-05", NEW):
+            async with client_of(gateway.server, revision) as client:
+                found = await client.list_tools()
+                assert len(found) == len(tools) + 1
+                assert all(len(each.name) <= 64 and each.name.isascii() for each in found)
+                assert all(each.raw["inputSchema"]["type"] == "object" for each in found)
+                reading = await client.call_tool(found[2].name, {})
+                assert reading.is_failure is False
+
+    run(main())

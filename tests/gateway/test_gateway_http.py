@@ -1,0 +1,189 @@
+"""The gateway over HTTP: credentials stay where they belong, callers never meet (9, 10, 25)."""
+
+import asyncio
+import http.client
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accord import Client
+from commands import ACCORD
+from gateway.gateways import SAMPLE, User, client_of, sample, served
+from http_peer import HttpServer
+
+NEW, OLD = "2026-07-28", "2025-11-25"
+
+
+@pytest.fixture(scope="module")
+def upstream() -> Iterator[str]:
+    with sample("http") as url:
+        yield url
+
+
+def headers_of(client: Client) -> Any:
+    return client.call_tool("headers")
+
+
+@pytest.mark.behaviour(10)
+@pytest.mark.parametrize("revision", [OLD, NEW])
+@pytest.mark.parametrize("behind", [OLD, NEW])
+def test_no_credential_of_a_caller_reaches_an_upstream(
+    upstream: str, revision: str, behind: str
+) -> None:
+    secrets = {"Authorization": "Bearer s3cret", "Cookie": "sid=s3cret", "X-Api-Key": "s3cret"}
+
+    async def main(url: str) -> None:
+        async with client_of(url, revision, headers=secrets) as client:
+            found = (await client.call_tool("headers")).value
+            assert "s3cret" not in json.dumps(found)
+            assert not {"authorization", "cookie", "x-api-key"} & found.keys()
+            async with client_of(url, OLD, headers=secrets) as other:
+                assert other.messages
+            session = found.get("mcp-session-id")
+            assert (session is None) is (behind == NEW)
+
+    with served("http", upstream, behind) as url:
+        asyncio.run(main(url))
+
+
+@pytest.mark.behaviour(9)
+def test_callers_with_other_credentials_have_other_sessions(upstream: str) -> None:
+    async def session_of(url: str, token: str) -> str:
+        async with client_of(url, NEW, headers={"Authorization": token}) as client:
+            first = (await client.call_tool("headers")).value["mcp-session-id"]
+            second = (await client.call_tool("headers")).value["mcp-session-id"]
+            assert first == second
+            return str(first)
+
+    async def main(url: str) -> None:
+        ada, bob = await session_of(url, "Bearer a"), await session_of(url, "Bearer b")
+        assert ada != bob
+        assert await session_of(url, "Bearer a") == ada
+
+    with served("http", upstream, OLD) as url:
+        asyncio.run(main(url))
+
+
+@pytest.mark.behaviour(13)
+@pytest.mark.parametrize("behind", [OLD, NEW])
+def test_an_answer_of_another_caller_is_refused(upstream: str, behind: str) -> None:
+    """A parked call, or the wrapped state of an upstream, belongs to its caller."""
+
+    def post(url: str, token: str, params: dict[str, Any]) -> dict[str, Any]:
+        meta = {
+            "io.modelcontextprotocol/protocolVersion": NEW,
+            "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
+        }
+        params = {"name": "ask_form", "arguments": {}, **params, "_meta": meta}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        host, _, path = url.removeprefix("http://").partition("/")
+        connection = http.client.HTTPConnection(host, timeout=20)
+        connection.request(
+            "POST",
+            f"/{path}",
+            json.dumps(body),
+            {
+                "Content-Type": "application/json",
+                "Accept": "application/json, text/event-stream",
+                "MCP-Protocol-Version": NEW,
+                "Mcp-Method": "tools/call",
+                "Mcp-Name": "ask_form",
+                "Authorization": token,
+            },
+        )
+        reply: dict[str, Any] = json.loads(connection.getresponse().read())
+        connection.close()
+        return reply
+
+    with served("http", upstream, behind) as url:
+        asked = post(url, "Bearer ada", {})["result"]
+        assert asked["resultType"] == "input_required"
+        (key,) = asked["inputRequests"]
+        answer = {"inputResponses": {key: {"action": "accept", "content": {"value": "red"}}}}
+        retry = {**answer, "requestState": asked["requestState"]}
+        refused = post(url, "Bearer bob", retry)
+        assert "belongs to another request" in refused["error"]["message"]
+        changed = {**answer, "requestState": asked["requestState"][:-2] + "AA"}
+        assert "error" in post(url, "Bearer ada", changed)
+        (field,) = asked["inputRequests"][key]["params"]["requestedSchema"]["properties"]
+        retry["inputResponses"][key]["content"] = {field: "red"}
+        done = post(url, "Bearer ada", retry)["result"]
+        assert done["content"][0]["text"] == "accept: red"
+
+
+@pytest.mark.behaviour(25)
+def test_health_names_each_upstream(tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    entries = {
+        "good": {"command": SAMPLE[0], "args": SAMPLE[1:]},
+        "dead": {"command": "/nonexistent"},
+    }
+    file.write_text(json.dumps({"mcpServers": entries}))
+    with HttpServer([ACCORD, "serve", str(file), "--http", "127.0.0.1:0"]) as gateway:
+        connection = http.client.HTTPConnection(gateway.host, gateway.port, timeout=10)
+        connection.request("GET", "/health")
+        assert json.loads(connection.getresponse().read()) == {
+            "status": "ok",
+            "upstreams": {"good": {"status": "ok"}, "dead": {"status": "unavailable"}},
+        }
+        connection.close()
+
+
+@pytest.mark.behaviour(25)
+def test_a_changed_file_is_served_without_dropping_calls(tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    entry = {"command": SAMPLE[0], "args": SAMPLE[1:]}
+
+    def write(**entries: Any) -> None:
+        file.write_text(json.dumps({"mcpServers": entries}))
+
+    async def main(url: str) -> None:
+        async with client_of(url, OLD, User()) as client:
+            pid = (await client.call_tool("pid")).value
+            waiting = asyncio.create_task(client.call_tool("wait", {"token": "t"}))
+            async with client.subscribe(lists=["tools"]) as told:
+                write(one=entry, two={**entry, "only": ["two_add"]})
+                async with asyncio.timeout(15):
+                    await anext(told)
+            names = [each.name for each in await client.list_tools()]
+            assert "two_add" in names
+            assert "two_pid" not in names
+            assert (await client.call_tool("pid")).value == pid
+            assert not waiting.done()
+            waiting.cancel()
+            file.write_text("{")  # a mistake changes nothing
+            await asyncio.sleep(1.5)
+            assert (await client.call_tool("two_add", {"a": 1, "b": 1})).value == 2
+            write(two={**entry, "prefix": "x-"})
+            async with asyncio.timeout(15):
+                while "x-add" not in [e.name for e in await client.list_tools()]:  # noqa: ASYNC110
+                    await asyncio.sleep(0.1)
+            assert "add" not in [each.name for each in await client.list_tools()]
+
+    write(one=entry)
+    with HttpServer([ACCORD, "serve", str(file), "--http", "127.0.0.1:0"]) as gateway:
+        asyncio.run(main(gateway.url))
+
+
+@pytest.mark.behaviour(12)
+@pytest.mark.parametrize("behind", [OLD, NEW])
+def test_an_upstream_is_offered_the_capabilities_of_the_caller(upstream: str, behind: str) -> None:
+    async def offered(url: str, user: User | None, revision: str) -> Any:
+        async with client_of(url, revision, user) as client:
+            return (await client.call_tool("capabilities")).value["capabilities"]
+
+    async def main(url: str) -> None:
+        for revision in (OLD, NEW):
+            assert await offered(url, None, revision) == {}
+            every = await offered(url, User(), revision)
+            assert every["elicitation"] == {"form": {}, "url": {}}
+            assert {"sampling", "roots"} <= every.keys()
+        older = await offered(url, User(), "2025-06-18")
+        assert older["elicitation"] == {"form": {}}
+
+    with served("http", upstream, behind) as url:
+        asyncio.run(main(url))

@@ -25,7 +25,7 @@ from accord.protocol.input_state import InputResponses
 
 _OLD_MISSING_RESOURCE: Final = -32002
 _BETWEEN_US: Final = (HEADER_MISMATCH, UNSUPPORTED_PROTOCOL_VERSION)
-_NOT_SENT: Final = ("ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol")
+_NOT_SENT: Final = ("ConnectFailed", "InvalidURL")
 _PAGE: Final = "page."
 _MAX_MESSAGE: Final = 2_000
 _MAX_DATA: Final = 16_384

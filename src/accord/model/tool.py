@@ -100,6 +100,8 @@ def normalize_scopes(feature: Any, what: str) -> None:
         msgspec.structs.force_setattr(feature, "scopes", scopes_of(feature.scopes, what))
     elif feature.hidden:
         raise ContractError(f"{what} is hidden from callers without its scopes, but has none")
+
+
 Replies = Literal["as-is", "repaired", "normalised"]
 """What is done with the replies of another server."""
 

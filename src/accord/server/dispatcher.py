@@ -258,7 +258,7 @@ class Dispatcher:
 
     def _continued_tool(self, request: Request) -> Tool | None:
         try:
-            name, _, _ = self.continuations.resolve_read_more(request.arguments)
+            name = self.continuations.resolve_read_more(request.arguments).tool
         except Problem:  # the call itself reports it
             return None
         return self.registry.tools.get(name)

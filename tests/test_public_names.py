@@ -15,7 +15,7 @@ SLOW_OR_OPTIONAL = [
     *("opentelemetry", "prometheus_client", "hashlib", "importlib.resources"),
 ]
 CLIENT = {"Client", "ClientCredentials", "ElicitRequest", "SampleRequest", "SignIn"}
-OTHERS = sorted(set(accord.__all__) - CLIENT - {"TokenVerifier"})
+OTHERS = sorted(set(accord.__all__) - CLIENT - {"TokenVerifier", "upstream"})
 HTTP_CLIENT = [
     "accord.http1",
     "httptools",

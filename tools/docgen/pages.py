@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tools.docgen import character, clients, columns, comparison, options, profiles
+from tools.docgen import bridge, character, clients, columns, comparison, options, profiles
 
 ROOT = Path(__file__).parents[2]
 PAGES = (
@@ -13,6 +13,7 @@ PAGES = (
     "docs/clients.md",
     "docs/character_data.md",
     "docs/reading.md",
+    "docs/gateway.md",
 )
 
 
@@ -34,8 +35,9 @@ def write(folder: Path = ROOT) -> list[Path]:
 
 
 def _regenerated(folder: Path) -> dict[Path, str]:
-    readme, contract, cli, table, members, reading = (folder / name for name in PAGES)
+    readme, contract, cli, table, members, reading, gateway = (folder / name for name in PAGES)
     benchmarks = (folder / "docs/benchmarks.md").read_text(encoding="utf-8")
+    crossing = (ROOT / "tests/gateway/bridge.json").read_text(encoding="utf-8")
     texts = {page: page.read_text(encoding="utf-8") for page in (folder / name for name in PAGES)}
     return {
         readme: _replace(texts[readme], "comparison", comparison.generate(benchmarks)),
@@ -44,6 +46,7 @@ def _regenerated(folder: Path) -> dict[Path, str]:
         table: _replace(texts[table], "clients", clients.generate()),
         members: _replace(texts[members], "members", character.generate()),
         reading: _replace(texts[reading], "columns", columns.generate()),
+        gateway: _replace(texts[gateway], "bridge", bridge.generate(crossing)),
     }
 
 

@@ -1,6 +1,7 @@
 """Replies with the results of other servers' tools: whole, or the part within the size limit."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -10,18 +11,50 @@ from accord.model.response import GATEWAY_KEY
 from accord.model.tool import Tool
 from accord.protocol import Request, messages
 from accord.protocol.results import Result
-from accord.server.forwarding import (
-    ForwardedResult,
-    describe_changes,
-    normalised,
-    projected,
-)
+from accord.revisions import Revision
+from accord.server.forwarding import ForwardedResult, describe_changes
 from accord.server.outcome import answer_of
-from accord.server.readings import to_answer
+from accord.server.readings import for_revision, to_answer, to_result
 from accord.server.rendering import Renderer, size_of
 
 if TYPE_CHECKING:
     from accord.server.dispatcher import Dispatcher
+
+_OWN: Final = ("resultType", "inputRequests", "requestState")
+_SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
+
+
+def projected(result: ForwardedResult, revision: Revision, *, is_structured: bool) -> Result:
+    """Return the members of a result as a revision has them."""
+    members = {name: each for name, each in result.members.items() if name not in _OWN}
+    meta = members.pop("_meta", None)
+    if isinstance(meta, msgspec.Raw):
+        meta = msgspec.json.decode(meta)
+    if isinstance(meta, Mapping):
+        meta = {name: each for name, each in meta.items() if name != _SERVER_INFO}
+    if result.changed:
+        meta = {**(meta or {}), GATEWAY_KEY: {"changed": list(result.changed)}}
+    if meta:
+        members["_meta"] = meta
+    if result.replies == "as-is":
+        return members
+    members["content"] = [for_revision(each, revision) for each in members["content"]]
+    if "structuredContent" in members:
+        structure = members.pop("structuredContent")
+        if is_structured and revision.structured != "none":
+            is_object = isinstance(structure, Mapping) or revision.structured == "any"
+            members["structuredContent"] = structure if is_object else {"result": structure}
+    return members
+
+
+def normalised(
+    result: ForwardedResult, profile: str, revision: Revision, *, tool: str, max_bytes: int
+) -> Result:
+    """Return the reading of a result in a profile."""
+    reading = result.read()
+    members: Result = to_result(reading, profile, revision.date, tool=tool, max_bytes=max_bytes)
+    members.pop("resultType", None)
+    return members
 
 
 class Forwarding(msgspec.Struct, frozen=True, kw_only=True):

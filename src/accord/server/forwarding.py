@@ -1,23 +1,21 @@
 """Results of other servers' tools: sent as they are, repaired, or as the reader reads them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from accord.model.answer import Answer, Problem
 from accord.model.arguments import JsonSchema
 from accord.model.context import ClientInfo
-from accord.model.response import GATEWAY_KEY
 from accord.model.tool import Bound, Foreign, Replies, Tool
 from accord.profiles import profile_asked
 from accord.protocol.results import Result
-from accord.reader import Reading, read
 from accord.revisions import Revision
-from accord.server.readings import for_revision, to_answer, to_result
 
-_OWN: Final = ("resultType", "inputRequests", "requestState")
-_SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
+if TYPE_CHECKING:
+    from accord.reader import Reading
+
 _DEFINITIONS: Final = ("$defs", "definitions")
 
 
@@ -35,27 +33,31 @@ class ForwardedResult(msgspec.Struct, frozen=True, kw_only=True):
     """What was repaired."""
     arguments: bytes = b"{}"
     server: str = ""
-    reading: Reading | None = None
+    reading: "Reading | None" = None
     """The reading, if it was made already."""
 
-    def read(self) -> Reading:
+    def read(self) -> "Reading":
         """Return the reading of the reply."""
         if self.reading is not None:
             return self.reading
         if self.replies == "as-is":
+            from accord.reader import read  # a server starts without it, and faster
+
             return read(self.raw, self.tool, msgspec.json.decode(self.arguments))
         return read_result(self.members, self.tool, self.arguments)
 
     def to_answer(self) -> Answer[Any]:
         """Return what the reply says, for middleware; raise a ForwardedProblem if it failed."""
-        said = to_answer(self.read())
+        said = self.read().to_answer()
         if isinstance(said, Problem):
             raise ForwardedProblem(said, self)
         return said
 
 
-def read_result(members: Mapping[str, Any], tool: str, arguments: bytes) -> Reading:
+def read_result(members: Mapping[str, Any], tool: str, arguments: bytes) -> "Reading":
     """Return the reading of a tool result."""
+    from accord.reader import read  # a server starts without it, and faster
+
     reply = {"jsonrpc": "2.0", "id": 0, "result": members}
     return read(reply, tool, msgspec.json.decode(arguments))
 
@@ -94,39 +96,6 @@ def outcome_of_result(result: ForwardedResult) -> Answer[Any] | Problem:
 def is_marked(flag: Any) -> bool:
     """True if the `isError` of a result is true, encoded or not."""
     return flag is True or (isinstance(flag, msgspec.Raw) and bytes(flag) == b"true")
-
-
-def projected(result: ForwardedResult, revision: Revision, *, is_structured: bool) -> Result:
-    """Return the members of a result as a revision has them."""
-    members = {name: each for name, each in result.members.items() if name not in _OWN}
-    meta = members.pop("_meta", None)
-    if isinstance(meta, msgspec.Raw):
-        meta = msgspec.json.decode(meta)
-    if isinstance(meta, Mapping):
-        meta = {name: each for name, each in meta.items() if name != _SERVER_INFO}
-    if result.changed:
-        meta = {**(meta or {}), GATEWAY_KEY: {"changed": list(result.changed)}}
-    if meta:
-        members["_meta"] = meta
-    if result.replies == "as-is":
-        return members
-    members["content"] = [for_revision(each, revision) for each in members["content"]]
-    if "structuredContent" in members:
-        structure = members.pop("structuredContent")
-        if is_structured and revision.structured != "none":
-            is_object = isinstance(structure, Mapping) or revision.structured == "any"
-            members["structuredContent"] = structure if is_object else {"result": structure}
-    return members
-
-
-def normalised(
-    result: ForwardedResult, profile: str, revision: Revision, *, tool: str, max_bytes: int
-) -> Result:
-    """Return the reading of a result in a profile."""
-    reading = result.read()
-    members: Result = to_result(reading, profile, revision.date, tool=tool, max_bytes=max_bytes)
-    members.pop("resultType", None)
-    return members
 
 
 def replayed(tool: Tool, reply: bytes, *, is_whole: bool, client: ClientInfo) -> Tool:

@@ -21,7 +21,6 @@ from accord.protocol.input_state import InputResponses
 from accord.protocol.messages import Wanted
 from accord.protocol.results import Result
 from accord.server.continuation import ToolRequest, may_have_cursor
-from accord.server.forwarded_reply import Forwarding
 from accord.server.forwarding import ForwardedProblem, ForwardedResult, outcome_of_result
 from accord.server.middleware import Call, Next
 from accord.server.outcome import (
@@ -309,6 +308,8 @@ class ToolOperation(Operation[C], kw_only=True, gc=False):
 
     def forward(self, result: ForwardedResult) -> bytes:
         """Return the reply with the result of another server's tool."""
+        from accord.server.forwarded_reply import Forwarding  # it imports the reader
+
         forwarding = Forwarding(
             dispatcher=self.dispatcher,
             request=self.call.request,

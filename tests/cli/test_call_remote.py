@@ -389,15 +389,14 @@ def test_an_address_without_a_scheme_names_the_missing_one(verb: str, target: st
     assert_one_line_of_misuse(done, f"http://{target}")
 
 
-@pytest.mark.parametrize("target", ["http://127.0.0.1:9/mcp", "some-program --stdio"])
-def test_a_remote_server_cannot_be_served(target: str) -> None:
-    done = accord("serve", target)
-    assert_one_line_of_misuse(done, target, "a remote server", "inspect")
+def test_a_program_that_is_not_installed_cannot_be_served() -> None:
+    done = accord("serve", "some-program --stdio")
+    assert_one_line_of_misuse(done, "some-program --stdio is not an installed program")
 
 
 def test_a_database_that_does_not_exist_and_has_blanks_is_named_by_its_url(tmp_path: Path) -> None:
     done = accord("serve", "my new.db", cwd=tmp_path)
-    assert_one_line_of_misuse(done, "a remote server", "sqlite:///my new.db")
+    assert_one_line_of_misuse(done, "not an installed program", "sqlite:///my new.db")
     sqlite3.connect(tmp_path / "my new.db").close()
     for target in ("my new.db", "sqlite:///my new.db"):
         assert "run_query" in accord("tools", target, cwd=tmp_path).out

@@ -44,7 +44,7 @@ LINES: dict[str, list[str]] = {
     "accord call http://127.0.0.1:1/mcp ": [],
     "accord call no_such_module ": [],
     "accord call 'shop:server": [],
-    "accord schema g": ["generic"],
+    "accord schema g": ["generic", "gateway"],
     "accord schema e": ["envelope"],
     "accord completion ": ["bash", "zsh", "fish"],
     "accord": [*VERBS, "--help", "--version"],

@@ -238,7 +238,6 @@ def test_what_cannot_be_is_one_line_and_nothing_is_written(folder: Path) -> None
         "no such client": ["install", "emacs", SHOP],
         "no such target": ["install", "cursor", "nowhere:server", "--yes"],
         "no server in it": ["install", "cursor", "empty", "--yes"],
-        "somebody else's": ["install", "cursor", "https://example.com/mcp", "--yes"],
         "no such option": ["install", "cursor", SHOP, "--yes", "--serve=--dance"],
         "the reader": ["install", "cursor", "reader", "--yes"],
         "HTTP": ["install", "cursor", SHOP, "--yes", "--serve=--http 127.0.0.1:0"],

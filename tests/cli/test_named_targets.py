@@ -166,7 +166,6 @@ BAD = {
         ["tools", "FOO=bar-does-not-exist npx"],
         "for a variable write 'env FOO=bar-does-not-exist npx'",
     ),
-    "a remote server": (["serve", "x=https://example.com/mcp"], "is a remote server; use it with"),
     "a module that does not exist": (["tools", "x=gone"], "could not import gone"),
     "a name for a file": (
         ["tools", "x=accord.toml"],

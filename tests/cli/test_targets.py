@@ -122,7 +122,8 @@ def test_a_program_wins_over_a_file_beside_it(tmp_path: Path) -> None:
     program = tmp_path / "serve"
     program.write_text("#!/bin/sh\nexit 3\n")
     program.chmod(0o755)
-    assert_one_line_of_misuse(accord("serve", "./serve", cwd=tmp_path), "a remote server")
+    done = accord("call", "./serve", "add", cwd=tmp_path)
+    assert "the server exited with code 3" in done.err
     assert accord("tools", "./serve.py", cwd=tmp_path).out.startswith("good 1.0")
 
 

@@ -131,12 +131,13 @@ def _positionals(words: Sequence[str], options: dict[str, argparse.Action]) -> I
 
 
 def _tools(target: str) -> Sequence[str]:
-    """Return the tools of a Server; no process is started to complete a word."""
+    """Return the tools of a Server; no foreign one is started to complete a word."""
     from accord.cli import targets
     from accord.cli.terminal import stdout_to_stderr
 
     try:
         with stdout_to_stderr():
-            return list(targets.load(targets.expand([target])).tools)
+            given = targets.expand([target])
+            return () if any(map(targets.is_foreign, given)) else list(targets.load(given).tools)
     except AccordError:
         return ()

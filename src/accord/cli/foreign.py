@@ -5,7 +5,10 @@ from typing import Any
 
 import msgspec
 
+from accord.cli import databases
 from accord.cli.targets import Target
+from accord.cli.terminal import visible
+from accord.errors import ContractError
 from accord.gateway import Gateway, UpstreamSpec, spec_of
 from accord.gateway.config import read_config
 from accord.server import Server
@@ -29,10 +32,25 @@ def gateway_server(
 
 def _specs_of(target: Target, options: Mapping[str, Any]) -> list[UpstreamSpec]:
     if target.servers is None:
+        _require_program(target)
         prefix = target.prefix or None
         return [spec_of(target.target, name=target.name, prefix=prefix, **options)]
     own = read_config(target.servers)
     return [_with_options(spec, options) for spec in own]
+
+
+def _require_program(target: Target) -> None:
+    """Raise if the program of a command line is not installed."""
+    from shutil import which  # slow to import, seldom needed
+
+    spec = spec_of(target.target, name=target.name)
+    if spec.url or which(spec.command[0]) is not None:
+        return
+    shown = visible(target.target)
+    hint = f"; for a database file write 'sqlite:///{shown}'"
+    raise ContractError(
+        f"{shown} is not an installed program{hint if databases.may_be_file(target.target) else ''}"
+    )
 
 
 def _with_options(spec: UpstreamSpec, options: Mapping[str, Any]) -> UpstreamSpec:

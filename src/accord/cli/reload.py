@@ -141,6 +141,8 @@ def watcher_of(given: Sequence[Target], options: argparse.Namespace) -> Watcher:
 def _folders(target: Target) -> Iterator[Path]:
     """Yield the folders that the source of a target is in."""
     text = target.target
+    if targets.is_foreign(target):
+        return
     if databases.is_database(text) or targets.is_sheets(text) or targets.is_reader(text):
         return
     location, _, name = text.partition(":")

@@ -27,6 +27,7 @@ _MOST_LINES: Final = 16
 """Lines of a text that is about nothing found, with what it advises."""
 _COMMENTS: Final = ("/*", "//", "<!--")
 """A generated file begins with these, which is not a report on it."""
+_THERE_IS: Final = ("there is ", "there's ")
 _STOP: Final = re.compile(r"[.!?][\"')\]]?\s+(?=[A-Z])|\n\s*\n")
 _WORD: Final = re.compile(r"[a-z]+")
 
@@ -252,10 +253,10 @@ def reports_no_problems(text: str) -> bool:
 def missing_noun(text: str) -> str | None:
     """Return what the first sentence reports missing: `device`, of `No active device found`."""
     start = text[:LONGEST_SENTENCE].strip("*_#<> \t\r\n")
-    if start[:1].lower() not in ("n", "t") or not start.lower().startswith(("no", "there is no ")):
+    if start[:1].lower() not in ("n", "t") or not start.lower().startswith(("no", *_THERE_IS)):
         return None
     sentence = first_sentence(text.strip()).strip("*_#<> ")[:LONGEST_SENTENCE].lower()
-    sentence = sentence.removeprefix("there is ")
+    sentence = sentence.removeprefix(_THERE_IS[0]).removeprefix(_THERE_IS[1])
     found = phrases.MISSING.match(sentence) or phrases.MISSING_STATE.match(sentence)
     return None if found is None or phrases.NOTHING_TO_DO.match(sentence) else found["noun"]
 

@@ -96,7 +96,7 @@ class Facts(msgspec.Struct, kw_only=True):
             for each in self.arguments.values()
         )
 
-    def echoes(self, words: str) -> bool:
+    def echoes(self, words: Any) -> bool:
         """Whether a text is nothing but what the tool was given."""
         return any(each == words for each in self.arguments.values())
 

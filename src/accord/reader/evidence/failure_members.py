@@ -1,75 +1,72 @@
-"""Signs that an operation failed, in what a payload says of itself."""
+"""Signs that an operation failed, in the members of an object.
+
+Names are compared in one spelling and language: `errorMessage` and `Error Message` are the same.
+"""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple
 
-from accord.reader.evidence.failure_text import says_failed
-from accord.reader.lexicon import memo, words_of
+from accord.reader.evidence.failure_text import rejects_value, says_failed
+from accord.reader.lexicon import memo, ordered, squeezed, words, words_of
 from accord.reader.lexicon.languages import MEMBERS, in_english
-from accord.reader.lexicon.outcomes import PARTICIPLES
+from accord.reader.lexicon.outcomes import PARTICIPLES, base_forms
+from accord.reader.reading import Confidence
 from accord.reader.sentences import reports_nothing_to_do
 
-_FLAGS: Final = ("success", "ok", "succeeded", "successful", "isSuccess", "is_success")
+_SUCCESS_FLAGS: Final = words("members.success-flags")
+_FAILURE_FLAGS: Final = words("members.failure-flags")
+_ERRORS: Final = words("members.errors")
+_ERROR_LISTS: Final = (*ordered("members.errors"), "errormessages")
+_ERROR_NAMES: Final = words("members.error-names")
+_REASONS: Final = ordered("members.reasons")
+_INNER_REASONS: Final = (*_REASONS, *ordered("members.inner-reasons"))
+_ERROR_OBJECTS: Final = ordered("members.error-objects")
+_CODES: Final = ordered("members.codes")
+_OUTCOMES: Final = ordered("members.outcomes")
+_STATUSES: Final = ordered("members.http-statuses")
+_PAYLOADS: Final = ordered("members.payloads")
+_BAD: Final = words("outcomes.bad")
+_BAD_STARTS: Final = tuple(f"{word}_" for word in words("outcomes.bad-starts"))
+_BAD_ENDS: Final = (*(f"_{word}" for word in _BAD), "not_found")
+_FINE: Final = words("outcomes.fine")
+_WELL: Final = _FINE | words("outcomes.well")
+_BADLY: Final = _BAD | words("outcomes.badly")
+_DONE: Final = PARTICIPLES | {"found"}
+_TOLD_DONE: Final = words("members.told-done")
+_WHY: Final = ordered("members.why")
+_TOLD: Final = frozenset((*_REASONS, *_CODES))
+"""Members that only tell of a failure."""
+_ISSUE_PLACES: Final = ordered("members.issue-places")
+_PLACES: Final = frozenset(_ISSUE_PLACES)
+_ISSUE_TEXTS: Final = ordered("members.issue-texts")
+_OF_AN_ISSUE: Final = words("members.issue-places", "members.issue-texts", "members.of-an-issue")
 _NO: Final = ("false", "False")
-_DEEDS: Final = frozenset(
-    "sent created updated deleted removed added saved inserted executed found".split()
-)
-_REASONS: Final = ("error", "reason", "message", "detail")
-_BAD: Final = frozenset({"error", "failed", "failure", "fail", "errored", "denied", "rejected"})
-_WORDS: Final = (
-    "message",
-    "error",
-    "reason",
-    "detail",
-    "details",
-    "error_message",
-    "errorMessage",
-    "msg",
-    "errmsg",
-    "errMsg",
-    "errorText",
-    "error Message",
-    "exception",
-)
-_CODES: Final = (
-    "code",
-    "errcode",
-    "errCode",
-    "error_code",
-    "errorCode",
-    "statusCode",
-    "status_code",
-    "status",
-    "type",
-)
-_STATUSES: Final = (
-    *("status", "statusCode", "status_code", "code"),
-    *("http_status", "httpStatus", "http_code", "httpCode", "cod"),
-)
-_NAMED: Final = frozenset(
-    """error_code errorCode error_message errorMessage errorType errcode errCode exception fault
-    errorMessages error_messages traceback""".split()
-) | {"error Message"}  # as `Error Message` is with a small letter
-_ERRORS: Final = ("errors", "userErrors", "user_errors")
-_PAYLOADS: Final = ("data", "result", "results", "items", "payload", "response")
-_NO_PAYLOAD: Final[tuple[Any, ...]] = (
-    *(None, False, 0, "", [], {}),
-    *("False", "false", "error", "failed", "fail"),
-)
-_BAD_ENDS: Final = ("_error", "_failed", "not_found", "_denied")
-_BAD_STARTS: Final = ("needs_", "requires_", "missing_", "invalid_")
-_OF_DATABASE: Final = frozenset({"code", "details", "hint", "message"})
 _NO_ERROR: Final = ("none", "None", "no", "n/a", "N/A", "-", "null")
+_NO_PAYLOAD: Final[tuple[Any, ...]] = (None, False, 0, "", [], {}, *_NO, "error", "failed", "fail")
+_OF_DATABASE: Final = frozenset({"code", "details", "hint", "message"})
 _JSEND: Final = frozenset({"status", "data", "message", "code"})
 _DEEPEST: Final = 8
+"""Objects in objects that are searched for a message."""
+_MANY: Final = 60
+"""An object of more members holds data by their names."""
 _FEW: Final = 6
+"""An object of more members holds more than a failure."""
+_SOME: Final = 10
+"""The same where a status says that it failed."""
 _FEWEST: Final = 3
-_MANY: Final = 10
 _NAMED_CODE: Final = re.compile(r"(?!OK|SUCCESS|CREATED|ACCEPTED|DONE)[A-Z][A-Z0-9_]{3,60}")
 """`NOT_FOUND`, `E_CONFLICT`."""
-_LOWEST_BAD_STATUS: Final = 400
-_HIGHEST_STATUS: Final = 599
+_MOST_SIGNS: Final = 512
+"""Sets of such members for which the rules are remembered."""
+_BAD_STATUS: Final = range(400, 600)
+_GOOD_CODES: Final = (0, 1, *range(200, 300))
+"""Codes of success where another code is a failure: HTTP's, and what programs exit with."""
+_NO_MESSAGE: Final = "The tool reported a failure"
+
+Members = Mapping[str, Any]
+"""The members of an object by their names in one spelling."""
 
 
 class Sign(NamedTuple):
@@ -79,110 +76,179 @@ class Sign(NamedTuple):
     message: str
     code: str | int | None = None
     details: Any = None
+    confidence: Confidence = "certain"
+    verbs: frozenset[str] = frozenset()
+    """The verbs of the tools for which it is a sign; none if it is one for any tool."""
 
 
-def failure_in(value: Any) -> Sign | None:
-    """Why a payload says that the operation failed, if it does."""
-    if not isinstance(value, dict):
+@memo
+def _plain(name: str) -> str:
+    """Return a name in one spelling, in English."""
+    return MEMBERS.get(name) or squeezed(name)
+
+
+def _members(value: Mapping[str, Any]) -> Members:
+    return {_plain(name): each for name, each in value.items()}
+
+
+def failure_in(value: Any, given: Collection[Any] = ()) -> Sign | None:
+    """Why a payload says that the operation failed, if it does. What was given says nothing."""
+    if not isinstance(value, dict) or not 0 < len(value) <= _MANY:
         return None
-    if _SIGNS.isdisjoint(value):
-        if _ALIASES.isdisjoint(value):
-            return None
-        value = {
-            MEMBERS.get(name, name[:1].lower() + name[1:]): each for name, each in value.items()
+    plain = [_plain(name) for name in value]
+    signs = _SIGNS.intersection(plain)
+    if not signs:
+        return None
+    members = dict(zip(plain, value.values(), strict=True))
+    if given:
+        members = {
+            name: each
+            for name, each in members.items()
+            if name == "id" or not each or each not in given
         }
-    for names, rule in _RULES:
-        if not names.isdisjoint(value):
-            sign = rule(value)
-            if sign is not None:
-                return sign
+    for rule in _rules_for(signs):
+        if (sign := rule(members)) is not None:
+            return sign._replace(details=dict(value))
     return None
 
 
-def _flag(value: Mapping[str, Any]) -> Sign | None:
-    """`success: false`, `ok: false`, `isError: true`, here or in the payload."""
-    for name in _FLAGS:
-        if name in value and (value[name] is False or value[name] in _NO):
-            return _sign("flag-false", value)
+def _sign(rule: str, members: Members, confidence: Confidence = "certain") -> Sign:
+    error = members.get("error")
+    places = (_members(error), members) if isinstance(error, dict) else (members,)
+    found = (place[name] for place in places for name in _CODES if name in place)
+    code = next((each for each in found if isinstance(each, str) or type(each) is int), None)
+    if isinstance(code, str) and code.lower() in _BAD:
+        code = None
+    return Sign(rule, _reason_in(members) or _NO_MESSAGE, code, None, confidence)
+
+
+def _reason_in(members: Members, depth: int = 0) -> str | None:
+    """The sentence that says why."""
+    if depth > _DEEPEST:
+        return None
+    for name in _ERROR_OBJECTS:
+        error = members.get(name)
+        if isinstance(error, dict) and (inner := _reason_in(_members(error), depth + 1)):
+            return inner
+    for name in _INNER_REASONS if depth else _REASONS:
+        told = members.get(name)
+        if isinstance(told, str) and told.strip():
+            return told
+    for name in _ERROR_LISTS:
+        errors = members.get(name)
+        first = errors[0] if isinstance(errors, list) and errors else None
+        if first is not None:
+            is_object = isinstance(first, dict)
+            return _reason_in(_members(first), depth + 1) if is_object else str(first)
+    title = members.get("title", members.get("statustext"))
+    return title if isinstance(title, str) else None
+
+
+# The rules, in order
+
+
+def _flag(members: Members) -> Sign | None:
+    """`success: false`, `isError: true`."""
+    for name in _SUCCESS_FLAGS & members.keys():
+        if members[name] is False or members[name] in _NO:
+            return _sign("flag-false", members)
+    if members.get("response") == "False" or (
+        members.get("success") == 0 and _has_no_data(members)
+    ):
+        return _sign("flag-false", members)
+    for name in _FAILURE_FLAGS & members.keys():
+        if members[name] is True and (name == "iserror" or _reason_in(members)):
+            return _sign("flag-is-error", members)
+    return None
+
+
+def _within(members: Members) -> Sign | None:
+    """A failure in the payload of an object that says that the request was accepted."""
     for name in ("data", "result"):
-        inner = value.get(name)
-        sign = _flag_within(inner) if isinstance(inner, dict) else None
-        if sign is not None:
+        inner = members.get(name)
+        if type(inner) is dict and (sign := _flag_within(_members(inner))) is not None:
             return sign
-    if value.get("isError") is True or value.get("is_error") is True:
-        return _sign("flag-is-error", value)
-    return _undone(value)
+    return None
 
 
-def _flag_within(inner: Mapping[str, Any]) -> Sign | None:
-    if _is_of_database(inner):
+def _has_no_data(members: Members) -> bool:
+    """Whether there is a reason, and no other number or object."""
+    others = [each for name, each in members.items() if name != "success"]
+    return bool(_reason_in(members)) and all(each is None or type(each) is str for each in others)
+
+
+def _flag_within(inner: Members) -> Sign | None:
+    code = inner.get("code")
+    if inner.keys() == _OF_DATABASE and isinstance(code, str) and len(code) == len("42P01"):
         return _sign("error-named", inner)
-    if any(inner.get(name) is False for name in _FLAGS):
+    if any(inner.get(name) is False for name in _SUCCESS_FLAGS):
         return _sign("flag-false", inner)
     if isinstance(inner.get("error"), str) and inner["error"] and len(inner) <= _FEWEST:
         return _sign("error-member", inner)
     return _undone(inner)
 
 
-def _is_of_database(value: Mapping[str, Any]) -> bool:
-    """Whether an object is an error as PostgreSQL and those around it tell it."""
-    code = value.get("code")
-    return isinstance(code, str) and value.keys() == _OF_DATABASE and len(code) > 4
-
-
-def _undone(value: Mapping[str, Any]) -> Sign | None:
+def _undone(members: Members) -> Sign | None:
     """`sent: false`, with a reason."""
-    if _DEEDS.isdisjoint(value) or not any(value.get(name) is False for name in _DEEDS):
+    undone = [name for name, each in members.items() if each is False and name in _DONE]
+    if not undone:
         return None
-    reasons = [value[name] for name in _REASONS if isinstance(value.get(name), str)]
+    reasons = [members[name] for name in _WHY if isinstance(members.get(name), str)]
     if reasons:
         is_needed = not any(map(reports_nothing_to_do, reasons))
-        return _sign("deed-false", value) if is_needed else None
-    has_thing = any(isinstance(each, dict | int | float) and each for each in value.values())
-    return _sign("not-found", value) if value.get("found") is False and not has_thing else None
+        sign = _sign("deed-false", members) if is_needed else None
+        return sign if sign is None or not _TOLD_DONE.isdisjoint(undone) else _of_verb(sign, undone)
+    has_thing = any(isinstance(each, dict | int | float) and each for each in members.values())
+    return _sign("not-found", members) if members.get("found") is False and not has_thing else None
+
+
+def _of_verb(sign: Sign, undone: list[str]) -> Sign:
+    """Return a sign that holds for a tool with one of some verbs: `published: false`."""
+    verbs = frozenset(verb for name in undone for verb in base_forms(name))
+    return sign._replace(rule="verb-false", verbs=verbs)
 
 
 def says_success(value: Mapping[str, Any]) -> bool:
     """Whether a flag says that it went well."""
-    return any(value.get(name) is True for name in _FLAGS)
+    return any(value.get(name) is True for name in _SUCCESS_FLAGS)
 
 
-def _error_member(value: Mapping[str, Any]) -> Sign | None:
+def _error_member(members: Members) -> Sign | None:
     """`error: {…}` or `error: "…"`, with nothing that was achieved beside it."""
-    error = value.get("error")
-    if not error or (error is True and not _text_in(value)) or error in _NO_ERROR:
+    name = "error" if "error" in members else "err"
+    error = members.get(name)
+    if not error or (error is True and not _reason_in(members)) or error in _NO_ERROR:
         return None
-    if says_success(value) or not isinstance(error, dict | str | bool):
+    if says_success(members) or not isinstance(error, dict | str | bool):
         return None
-    has_payload = any(value[name] not in _NO_PAYLOAD for name in _PAYLOADS if name in value)
-    if has_payload and value.get("status") != "error":
+    has_payload = any(members[each] not in _NO_PAYLOAD for each in _PAYLOADS if each in members)
+    if has_payload and members.get("status") != "error":
         return None
-    if isinstance(error, str) and len(value) > (_MANY if _has_bad_status(value) else _FEW):
+    if isinstance(error, str) and len(members) > (_SOME if _has_bad_status(members) else _FEW):
         return None
-    return _sign("error-member", value)
+    return _sign("error-member", members)
 
 
-def _has_bad_status(value: Mapping[str, Any]) -> bool:
-    return any(_is_bad_number(value.get(name)) for name in _STATUSES)
+def _has_bad_status(members: Members) -> bool:
+    return any(_is_bad_number(members.get(name)) for name in _STATUSES)
 
 
 def _is_bad_number(number: Any) -> bool:
-    if isinstance(number, str) and len(number) == 3 and number.isdecimal():
+    if isinstance(number, str) and len(number) == len("404") and number.isdecimal():
         number = int(number)
-    return type(number) is int and _LOWEST_BAD_STATUS <= number <= _HIGHEST_STATUS
+    return type(number) is int and number in _BAD_STATUS
 
 
-def _errors_member(value: Mapping[str, Any]) -> Sign | None:
+def _errors_member(members: Members) -> Sign | None:
     """`errors: […]`, or `userErrors`, without data, as GraphQL says it."""
-    errors = next((value[name] for name in _ERRORS if value.get(name)), None)
-    if not isinstance(errors, list | dict) or not errors or says_success(value):
+    errors = next((members[name] for name in _ERRORS if members.get(name)), None)
+    if not isinstance(errors, list | dict) or not errors or says_success(members):
         return None
-    others = {name: each for name, each in value.items() if name not in (*_ERRORS, "extensions")}
-    if value.get("found") is False:
-        others = {name: each for name, each in others.items() if each is not False}
-    if not all(map(_is_void, others.values())) and not _only_words(others):
+    beside = (*_ERRORS, "extensions", *(("found",) if members.get("found") is False else ()))
+    others = {name: each for name, each in members.items() if name not in beside}
+    if not all(map(_is_void, others.values())) and not _only_tells(others):
         return None
-    return _sign("errors-member", value)
+    return _sign("errors-member", members)
 
 
 def _is_void(value: Any) -> bool:
@@ -192,30 +258,34 @@ def _is_void(value: Any) -> bool:
     return value is None or value in ([], "")
 
 
-def _only_words(others: Mapping[str, Any]) -> bool:
-    return all(name in (*_WORDS, *_CODES) or each is None for name, each in others.items())
+def _only_tells(others: Mapping[str, Any]) -> bool:
+    return all(_plain(name) in _TOLD or each is None for name, each in others.items())
 
 
-def _status_word(value: Mapping[str, Any]) -> Sign | None:
+def _outcome_word(members: Members) -> Sign | None:
     """`status: "error"`, with a reason or with nothing else."""
-    status = value.get("status", value.get("state", value.get("result")))
+    status = next((members[name] for name in _OUTCOMES if name in members), None)
     if not isinstance(status, str) or not _is_bad(status):
         return None
-    if status.lower() in ("fail", "error") and value.keys() <= _JSEND:
-        return _sign("status-error", value)
-    if "id" in value or any(value.get(name) for name in _PAYLOADS if name != "result"):
+    small, reason = status.lower(), _reason_in(members)
+    if small in ("fail", "error") and members.keys() <= _JSEND:
+        return _sign("status-error", members)
+    if "id" in members:
         return None
-    if status.lower() != "error" and not _text_in(value) and len(value) > 1:
+    if any(members.get(name) for name in _PAYLOADS if name != "result"):
+        is_sure = small in _BAD and reason is not None and len(members) <= _FEW
+        return _sign("status-error", members, "likely") if is_sure else None
+    if small != "error" and not reason and len(members) > 1:
         return None
-    is_told = len(value) <= _FEW or (status == "error" and _tells_why_alone(value))
-    return _sign("status-error", value) if is_told else None
+    is_told = len(members) <= _FEW or (status == "error" and _tells_why_alone(members))
+    return _sign("status-error", members) if is_told else None
 
 
-def _tells_why_alone(value: Mapping[str, Any]) -> bool:
+def _tells_why_alone(members: Members) -> bool:
     """Whether errors, or an exception, are all that members hold beside texts."""
-    why = value.get("errors") or value.get("exception")
-    others = [each for name, each in value.items() if name not in ("errors", "exception")]
-    return bool(why) and "name" not in value and not any(map(_is_data, others))
+    why = members.get("errors") or members.get("exception")
+    others = [each for name, each in members.items() if name not in ("errors", "exception")]
+    return bool(why) and "name" not in members and not any(map(_is_data, others))
 
 
 def _is_data(value: Any) -> bool:
@@ -228,158 +298,168 @@ def _is_bad(status: str) -> bool:
     return word in _BAD or word.endswith(_BAD_ENDS) or word.startswith(_BAD_STARTS)
 
 
-def _status_number(value: Mapping[str, Any]) -> Sign | None:
-    """An HTTP status of 400 or more, with a reason."""
-    for name in _STATUSES:
-        if _is_bad_number(value.get(name)):
-            words = value.get("title") or value.get("body") or value.get("statusText")
-            has_reason = _text_in(value) or isinstance(words, str)
-            payloads = [value[payload] for payload in _PAYLOADS if value.get(payload)]
-            if has_reason and len(value) <= _FEW and not any(map(_is_given, payloads)):
-                return _sign("status-number", value)
-    return None
+def _status_number(members: Members) -> Sign | None:
+    """An HTTP status of 400 or more, or another code than that of success, with a reason."""
+    if len(members) > _FEW:
+        return None
+    if _has_bad_status(members):
+        payloads = [members[name] for name in _PAYLOADS if members.get(name)]
+        is_given = any(not isinstance(each, dict) or not _only_tells(each) for each in payloads)
+        has_reason = _reason_in(members) or members.get("body")
+        return _sign("status-number", members) if has_reason and not is_given else None
+    is_told = _has_bad_code(members) and _reason_in(members)
+    return _sign("code", members, "likely") if is_told else None
 
 
-def _is_given(payload: Any) -> bool:
-    """Whether a payload is something, rather than the words about a failure."""
-    return not isinstance(payload, dict) or not _only_words(payload)
+def _has_bad_code(members: Members) -> bool:
+    """Whether a code is not that of success, beside a payload that holds nothing."""
+    codes = [members[name] for name in ("code", "errcode", "retcode") if name in members]
+    if not codes or not any(name in members and not members[name] for name in _PAYLOADS):
+        return False
+    code = int(codes[0]) if isinstance(codes[0], str) and codes[0].isdecimal() else codes[0]
+    return type(code) is int and code not in _GOOD_CODES
 
 
-def _status_within(value: Mapping[str, Any]) -> Sign | None:
+def _status_within(members: Members) -> Sign | None:
     """`code` and `message`, with an HTTP status in `data`, as WordPress says it."""
-    data = value.get("data")
-    if not isinstance(data, dict) or not isinstance(value.get("message"), str) or len(value) > _FEW:
+    data = members.get("data")
+    if not isinstance(data, dict) or not isinstance(members.get("message"), str):
         return None
-    return _sign("status-number", value) if _is_bad_number(data.get("status")) else None
+    is_bad = len(members) <= _FEW and _is_bad_number(data.get("status"))
+    return _sign("status-number", members) if is_bad else None
 
 
-def _detail_alone(value: Mapping[str, Any]) -> Sign | None:
+def _detail_alone(members: Members) -> Sign | None:
     """`{"detail": "Not found."}`, as Django REST framework and FastAPI say it; GitHub's own way."""
-    if value.keys() == {"detail"} and isinstance(value["detail"], str | list):
-        return _sign("detail-alone", value)
-    if isinstance(value.get("message"), str) and "documentation_url" in value:
-        return _sign("documented-message", value)
+    if members.keys() == {"detail"} and isinstance(members["detail"], str | list):
+        return _sign("detail-alone", members)
+    if isinstance(members.get("message"), str) and "documentationurl" in members:
+        return _sign("documented-message", members)
     return None
 
 
-def _error_type(value: Mapping[str, Any]) -> Sign | None:
+def _error_type(members: Members) -> Sign | None:
     """`type: "error"`, `error_code`, `errorMessage`."""
-    named = value.keys() & _NAMED
-    is_typed = str(value.get("type", "")).lower() in ("error", "exception") and _text_in(value)
-    if (is_typed or (named and any(value[name] for name in named))) and len(value) <= _FEW:
-        return None if says_success(value) else _sign("error-named", value)
-    return None
+    kind = members.get("type")
+    is_typed = str(kind).lower() in ("error", "exception") and _reason_in(members, 1)
+    named = _ERROR_NAMES & members.keys()
+    is_named = any(members[name] and members[name] not in _NO_ERROR for name in named)
+    if not (is_typed or is_named) or len(members) > _FEW or says_success(members):
+        return None
+    others = (each for name, each in members.items() if name not in _ERROR_NAMES | _ERRORS)
+    if any(isinstance(each, list) and each for each in others):
+        return None
+    return _sign("error-named", members)
 
 
-def _message(value: Mapping[str, Any]) -> Sign | None:
+def _message(members: Members) -> Sign | None:
     """`message: "Failed to …"`, with nothing that was achieved beside it."""
-    words = value.get("message", value.get("msg"))
-    if not isinstance(words, str) or len(value) > _FEW or says_success(value) or "id" in value:
+    told = members.get("message", members.get("msg"))
+    if not isinstance(told, str) or len(members) > _FEW or says_success(members) or "id" in members:
         return None
-    if any(isinstance(each, dict | list) and each for each in value.values()):
+    if any(isinstance(each, dict | list) and each for each in members.values()):
         return None
-    code = value.get("code")
-    if isinstance(code, str) and _NAMED_CODE.fullmatch(code) and _only_words(value):
-        return _sign("message-failed", value)
-    strength = says_failed(in_english(words))
-    if strength == "strong" or (strength == "weak" and _only_words(value)):
-        return _sign("message-failed", value)
+    code = members.get("code")
+    if isinstance(code, str) and _NAMED_CODE.fullmatch(code) and _only_tells(members):
+        return _sign("message-failed", members)
+    strength = says_failed(in_english(told))
+    if strength == "strong" or (strength == "weak" and _only_tells(members)):
+        return _sign("message-failed", members)
     return None
 
 
-def _exchange(value: Mapping[str, Any]) -> Sign | None:
+def _exchange(members: Members) -> Sign | None:
     """A request and the response to it, whose HTTP status is 400 or more."""
-    said = value.get("response")
-    if not isinstance(said, dict) or not isinstance(value.get("request"), dict | str):
+    response = members.get("response")
+    if not isinstance(response, dict) or not isinstance(members.get("request"), dict | str):
         return None
+    said = _members(response)
     if not _has_bad_status(said):
         return None
-    body = said.get("body")
-    told = body if isinstance(body, dict) and _text_in(body) else said
-    words = _text_in(told) or said.get("statusText")
+    reason = _reason_in(said)
     status = next(said[name] for name in _STATUSES if _is_bad_number(said.get(name)))
-    return Sign("exchange-failed", str(words or f"HTTP status {status}"), status, dict(value))
+    return Sign("exchange-failed", reason or f"HTTP status {status}", status)
 
 
-def _outcome(value: Mapping[str, Any]) -> Sign | None:
+def _operation_outcome(members: Members) -> Sign | None:
     """The outcome of an operation as FHIR tells it, one of whose issues is an error."""
-    issues = value.get("issue")
-    if value.get("resourceType") != "OperationOutcome" or not isinstance(issues, list):
+    issues = members.get("issue")
+    if members.get("resourcetype") != "OperationOutcome" or not isinstance(issues, list):
         return None
     for issue in issues:
         if isinstance(issue, dict) and issue.get("severity") in ("error", "fatal"):
-            words = issue.get("diagnostics") or issue.get("code") or "The operation failed"
-            return Sign("outcome-error", str(words), None, dict(value))
+            why = issue.get("diagnostics") or issue.get("code") or "The operation failed"
+            return Sign("outcome-error", str(why))
     return None
 
 
-Judge = Callable[[Mapping[str, Any]], Sign | None]
-# Each with the members that it looks for: one of them has to be there.
-_RULES: Final[tuple[tuple[frozenset[str], Judge], ...]] = (
-    (frozenset({*_FLAGS, *_DEEDS, "data", "result", "isError", "is_error"}), _flag),
-    (frozenset({"error"}), _error_member),
-    (frozenset(_ERRORS), _errors_member),
-    (frozenset({"status", "state", "result"}), _status_word),
-    (frozenset(_STATUSES), _status_number),
+Rule = Callable[[Members], Sign | None]
+_RULES: Final[tuple[tuple[frozenset[str], Rule], ...]] = (
+    (_SUCCESS_FLAGS | _FAILURE_FLAGS | {"response"}, _flag),
+    (frozenset({"data", "result"}), _within),
+    (_DONE, _undone),
+    (frozenset({"error", "err"}), _error_member),
+    (_ERRORS, _errors_member),
+    (frozenset(_OUTCOMES), _outcome_word),
+    (frozenset((*_STATUSES, "errcode", "retcode")), _status_number),
     (frozenset({"data"}), _status_within),
     (frozenset({"response"}), _exchange),
-    (frozenset({"resourceType"}), _outcome),
-    (frozenset({"detail", "documentation_url"}), _detail_alone),
-    (frozenset({"type", *_NAMED}), _error_type),
+    (frozenset({"resourcetype"}), _operation_outcome),
+    (frozenset({"detail", "documentationurl"}), _detail_alone),
+    (_ERROR_NAMES | {"type"}, _error_type),
     (frozenset({"message", "msg"}), _message),
 )
+"""Each with the members that it looks for: one of them has to be there."""
+_SIGNS: Final = frozenset[str]().union(*(names for names, _ in _RULES)) - {"type"}
 
 
-_SIGNS: Final = frozenset[str]().union(*(names for names, _ in _RULES))
-_ALIASES: Final = MEMBERS.keys() | {
-    *(
-        "Error",
-        "Errors",
-        "Success",
-        "ErrorMessage",
-        "Error Message",
-        "ErrorCode",
-        "IsError",
-        "Message",
-        "IsSuccess",
-    )
-}
-"""The same members in capitals, and in other languages."""
+@lru_cache(_MOST_SIGNS)
+def _rules_for(signs: frozenset[str]) -> tuple[Rule, ...]:
+    """Return the rules that look for any of some members."""
+    return tuple(rule for names, rule in _RULES if not names.isdisjoint({*signs, "type"}))
 
 
-def _sign(rule: str, value: Mapping[str, Any]) -> Sign:
-    error = value.get("error")
-    code: Any = None
-    for place in (error, value):
-        if isinstance(place, dict):
-            for name in _CODES:
-                found = place.get(name)
-                if code is None and isinstance(found, str | int) and not isinstance(found, bool):
-                    code = None if isinstance(found, str) and found.lower() in _BAD else found
-    return Sign(rule, _text_in(value) or "The tool reported a failure", code, dict(value))
+# What was given to an action and rejected, member by member
 
 
-def _text_in(value: Mapping[str, Any], depth: int = 0) -> str | None:
-    """The sentence that says why."""
-    if depth > _DEEPEST:
+def rejected_members(value: Any) -> Sign | None:
+    """`{"name": ["This field must be unique."]}`: only what was wrong with each."""
+    if not isinstance(value, dict) or not 0 < len(value) <= _MANY:
         return None
-    for name in ("error", "reason", "fault", "exception"):
-        error = value.get(name)
-        inner = _text_in(error, depth + 1) if isinstance(error, dict) else None
-        if inner:
-            return inner
-    for name in ("error", *_WORDS):
-        words = value.get(name)
-        if isinstance(words, str) and words.strip():
-            return words
-    for name in (*_ERRORS, "errorMessages", "error_messages"):
-        errors = value.get(name)
-        if isinstance(errors, list) and errors:
-            first = errors[0]
-            if not isinstance(first, dict | list):
-                return str(first)
-            return _text_in(first, depth + 1) if isinstance(first, dict) else None
-    return value.get("title") if isinstance(value.get("title"), str) else None
+    told = [(name, [each] if isinstance(each, str) else each) for name, each in value.items()]
+    if not all(isinstance(why, list) and why and all(map(_rejects, why)) for _, why in told):
+        return None
+    (name, (first, *_)), *_ = told
+    return Sign("field-errors", f"{name}: {first}", None, dict(value))
+
+
+def issues_in(items: list[Any]) -> Sign | None:
+    """`[{"path": ["id"], "message": "Required"}]`: what a validator found in the arguments."""
+    if not items or not all(isinstance(each, dict) and _is_issue(each) for each in items):
+        return None
+    first = items[0]
+    place = next(first[name] for name in _ISSUE_PLACES if name in first)
+    why = next(first[name] for name in _ISSUE_TEXTS if isinstance(first.get(name), str))
+    named = ".".join(map(str, place)) if isinstance(place, list) else str(place)
+    return Sign("issues", f"{named}: {why}" if named else why, None, {"issues": items})
+
+
+def _is_issue(item: Mapping[str, Any]) -> bool:
+    """Whether an object says where something is wrong, and what: with a code, or as a rejection."""
+    if _PLACES.isdisjoint(item):
+        return False
+    place = next((item[name] for name in _ISSUE_PLACES if name in item), None)
+    why = next((item[name] for name in _ISSUE_TEXTS if isinstance(item.get(name), str)), "")
+    if place is None or not why or not item.keys() <= _OF_AN_ISSUE:
+        return False
+    return isinstance(place, list) or rejects_value(why)
+
+
+def _rejects(why: Any) -> bool:
+    return isinstance(why, str) and rejects_value(why)
+
+
+# Several results
 
 
 def failed_among(items: list[Any]) -> tuple[int, int]:
@@ -388,11 +468,11 @@ def failed_among(items: list[Any]) -> tuple[int, int]:
     for item in items:
         if not isinstance(item, dict):
             return 0, 0
-        flag = next((item[name] for name in _FLAGS if isinstance(item.get(name), bool)), None)
+        flag = next((item[name] for name in _SUCCESS_FLAGS if type(item.get(name)) is bool), None)
         status = item.get("status", item.get("result"))
-        if flag is None and isinstance(status, str) and status.lower() in (*_BAD, "success", "ok"):
+        if flag is None and isinstance(status, str) and status.lower() in _BAD | _FINE:
             flag = status.lower() not in _BAD
-        if flag is None and _is_reason(item.get("error")):
+        if flag is None and (_is_reason(item.get("error")) or item.get("found") is False):
             flag = False
         told += flag is not None
         failed += flag is False
@@ -401,42 +481,30 @@ def failed_among(items: list[Any]) -> tuple[int, int]:
 
 def _is_reason(error: Any) -> bool:
     """Whether an error says why, rather than that there was one or none: a column of a table."""
-    return isinstance(error, dict) or (
-        isinstance(error, str) and (" " in error.strip() or not error.isascii())
-    )
+    is_text = isinstance(error, str) and (" " in error.strip() or not error.isascii())
+    return is_text or isinstance(error, dict)
+
+
+_TALLIES: Final = ("data", "summary", "result", "results", "stats")
 
 
 def failed_counts(value: Mapping[str, Any], depth: int = 0) -> tuple[int, int] | None:
     """How many succeeded and how many failed, where members count both, here or in the payload."""
-    good = bad = None
+    counts: dict[str, int] = {}
     for name, each in value.items():
         count = len(each) if isinstance(each, list) else each
         if type(count) is int and count >= 0:
-            how = _ended(name)
-            if how == "good":
-                good = count
-            elif how == "bad":
-                bad = count
-    if good is not None and bad is not None:
-        return good, bad
-    if _TALLIES.isdisjoint(value) or depth > _DEEPEST:
-        return None
-    for name in _TALLIES:
-        inner = value.get(name)
-        if isinstance(inner, dict):
-            return failed_counts(inner, depth + 1)
-    return None
-
-
-_TALLIES: Final = frozenset({"data", "summary", "result", "results", "stats"})
-_WELL: Final = frozenset({"success", "successful", "successes", "succeeded", "successfully"})
-_BADLY: Final = frozenset({"failed", "failure", "failures", "failing"})
+            counts[_ended(name)] = count
+    if "good" in counts and "bad" in counts:
+        return counts["good"], counts["bad"]
+    inner = next((value[name] for name in _TALLIES if isinstance(value.get(name), dict)), None)
+    return None if inner is None or depth > _DEEPEST else failed_counts(inner, depth + 1)
 
 
 @memo
 def _ended(name: str) -> Literal["good", "bad", "unknown"]:
     """Of what end a member is the number: `successfulDownloads`, `insertedCount`, `failed`."""
-    words = frozenset(words_of(name))
-    if not _BADLY.isdisjoint(words):
+    parts = frozenset(words_of(name))
+    if not _BADLY.isdisjoint(parts - {"error", "denied", "rejected", "errored", "fail"}):
         return "bad"
-    return "good" if not _WELL.isdisjoint(words) or not PARTICIPLES.isdisjoint(words) else "unknown"
+    return "good" if not _WELL.isdisjoint(parts) or not PARTICIPLES.isdisjoint(parts) else "unknown"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from typing import Final, Literal
 
-from accord.reader.lexicon import patterns
+from accord.reader.lexicon import ordered, patterns
 from accord.reader.lexicon.outcomes import base_forms
 from accord.reader.lexicon.phrases import CROSSES
 from accord.reader.patterns import any_of, any_word
@@ -17,13 +17,24 @@ _LONGEST_DENIAL: Final = 400
 _MOST_LINES: Final = 12
 _MOST_SHORT_LINES: Final = 7
 _MOST_LABELS: Final = 3
+_OF_A_DOCUMENT: Final = 2
+"""A text with so many headings is a document."""
+_LONGEST_LINE: Final = 200
+"""Characters of a line that a tool says by itself, rather than of a paragraph."""
 
-_MARKS: Final = re.compile(rf"""[\s"'`*#>]*(?:[{CROSSES}⚠️🔴❗]+\s*)?[*_`]*""")
+_MARKS: Final = re.compile(
+    r"""[\s"'`*#>]*(?:[^\w\s<>()\[\]{}"'`$/.,;:@\\+=~-]{1,4}\s+)?[*_`]*"""
+    r"(?:\[[A-Za-z][\w -]{2,40}\]\s+)?"
+    r"(?:(?i:result|response|output|reply): |(?i:status): (?=[45]\d\d))?"
+)
+"""What stands before a sentence: signs, quotes, pictures, a label."""
 _ELEMENT: Final = re.compile(
-    r"<(?P<name>(?:\w{1,40}[_-])?error)>"
+    r"<(?P<name>(?:\w{1,40}[_-])?error)(?: [^<>]{1,80})?>"
     r"|<status>\s*(?:[\w-]{1,40}[_ -])?(?P<bad>error|failed|failure)\s*</"
 )
-_CROSS: Final = re.compile(rf"""[\s"'`*#>]*[{CROSSES}]""")
+_CROSS: Final = re.compile(
+    rf"""[\s"'`*#>]*(?:[{CROSSES}]|\[(?:error|err|fatal|failed|failure|exception)\])""", re.I
+)
 
 _STRONG: Final = any_of(*patterns("phrases.strong"))
 _ERROR_NUMBER: Final = re.compile(r"E[A-Z]{4,}\b[:,]")
@@ -51,14 +62,25 @@ _CODE: Final = re.compile(
 )
 """An error that is told by its name alone: `channel_not_found`."""
 _NEGATION: Final = any_of(*patterns("phrases.negation"))
-_BAD: Final = any_word(
-    """no n't err fail fatal exce unex expire expect exist una unk unsu unre undef unfo inva insuf
-    incor refus reject revert requ trac constr travers abort disab enabl miss limit too oops must
-    status need gone denied declin only confl already malf impos time illeg out quota block sorry
-    cancel viol wrong bad please http succ forb""".split()
-)
+_BAD: Final = any_word(ordered("phrases.fragments"))
 """Parts of words without any of which no text says that something failed."""
 Strength = Literal["strong", "weak"]
+_TECHNICAL: Final = any_of(*patterns("phrases.technical"))
+_REJECTION: Final = any_of(*patterns("phrases.rejection"))
+
+
+_DENIED_GIVEN: Final = any_of(*patterns("phrases.denied-given"))
+
+
+def denies_given(line: str) -> bool:
+    """Whether a line about what was given denies something, and reports nothing done."""
+    line = _without_quotes(line)
+    return _DENIED_GIVEN.match(line.lower()) is not None and not reports_any_action(line)
+
+
+def rejects_value(text: str) -> bool:
+    """Whether a text says what is wrong with a value: `This field must be unique.`"""
+    return len(text) <= _LONGEST_DENIAL and _REJECTION.match(text.strip().lower()) is not None
 
 
 _FAILED_IN_CHINESE: Final = re.compile(
@@ -99,8 +121,10 @@ def says_failed(
     is_titled = lines[0].startswith("#")
     if is_titled and not checks and _title_failed(lines[0], is_act=is_act, own=own):
         return "strong"
-    if wants_many and len(lines) > 1 and all(map(_NUMBERED.match, lines)):
+    if wants_many and (_are_tagged(lines) or _are_numbered(lines)):
         return None
+    if words[:6].lower() == "usage:" and ": error: " in words:
+        return "strong"
     if is_titled and _is_record(lines[1:]):
         return None
     opening = _opening(lines)
@@ -109,8 +133,17 @@ def says_failed(
     if _is_strong(small) or _ERRNO.match(first):
         return "strong"
     if checks:
-        return None
+        return "weak" if len(lines) == 1 and _NO_INPUT.match(small) else None
     return "strong" if _CROSS.match(opening) else _says_weakly(words, lines, is_act, wants_many)
+
+
+def _are_tagged(lines: list[str]) -> bool:
+    """Whether several lines begin with a label in brackets, as those of a log do."""
+    return len(lines) > 1 and all(line.lstrip().startswith("[") for line in lines[:2])
+
+
+def _are_numbered(lines: list[str]) -> bool:
+    return len(lines) > 1 and all(map(_NUMBERED.match, lines))
 
 
 def _is_strong(small: str) -> bool:
@@ -127,7 +160,8 @@ def _says_weakly(words: str, lines: list[str], is_act: bool, wants_many: bool) -
     """The same where the first sentence only denies something, and not much comes after it."""
     if len(words) > _LONGEST_ADVICE or len(lines) > _MOST_LINES or _is_record(lines):
         return None
-    if _FAILED_IN_CHINESE.match(words) and len(lines) < 3 and not wants_many:
+    is_foreign = len(lines) < _MOST_LABELS and not (wants_many or words.isascii())
+    if is_foreign and _FAILED_IN_CHINESE.match(words):
         return "weak"
     first = after(_MARKS, _opening(lines))
     sentence = first_sentence(first)
@@ -165,11 +199,16 @@ def _begins_badly(sentence: str, lines: int) -> bool:
 
 
 _UNDERLINE: Final = re.compile(r"[=-]{3,}")
+_QUOTES: Final = frozenset("'\"`“")
 _QUOTED: Final = re.compile(r"""(?<!\w)(?:'[^'\n]*'|"[^"\n]*"|`[^`\n]*`|“[^”\n]{0,400}”)(?!\w)""")
 
 
+def _without_quotes(line: str) -> str:
+    return line if _QUOTES.isdisjoint(line) else _QUOTED.sub("''", line)
+
+
 def _denies(sentence: str, is_act: bool) -> bool:
-    small = _QUOTED.sub("''", sentence).lower()
+    small = _without_quotes(sentence).lower()
     is_denied = _WITHIN.match(small) or (is_act and _NEGATION.match(small))
     return bool(is_denied) and not reports_any_action(sentence)
 
@@ -201,7 +240,8 @@ def _title_failed(line: str, *, is_act: bool, own: Collection[str]) -> bool:
 
 def _opening(lines: list[str]) -> str:
     """The first line that is no Markdown heading, unless there is nothing else."""
-    for line in lines[:3]:
+    headings = sum(line.lstrip().startswith("#") for line in lines)
+    for line in lines[:3] if headings < _OF_A_DOCUMENT else ():
         if not line.lstrip().startswith("#"):
             return line
     return lines[0]
@@ -211,6 +251,7 @@ _FAILED_TO: Final = any_of(*patterns("phrases.failed-to"))
 
 
 _CALL_FAILED: Final = any_of(*patterns("phrases.call-failed"))
+_NO_INPUT: Final = any_of(*patterns("phrases.no-input"))
 _OFFERS: Final = any_of(*patterns("phrases.offers"))
 _BAD_VALUE: Final = any_of(*patterns("phrases.bad-value"))
 
@@ -239,6 +280,10 @@ def says_failed_to_give(
     if small.startswith("error: ") and is_told:
         return "strong"
     if rest.strip() and _BAD_VALUE.match(small) and _OFFERS.match(rest.lower()):
+        return "weak"
+    if not rest.strip() and len(small) <= _LONGEST_LINE and _TECHNICAL.match(small):
+        return "weak"
+    if rest.strip() and len(words) <= _LONGEST_SHORT and _CANNOT_GIVE.match(small):
         return "weak"
     if rest.strip():
         strength = _opens_badly(first, small, rest, own) if mentions else None
@@ -272,10 +317,12 @@ def _opens_badly(first: str, small: str, rest: str, own: frozenset[str]) -> Stre
         return "strong"
     if first[0] == "#" and _title_failed(first, is_act=False, own=own):
         return "strong"
-    return "weak" if is_brief and _CANNOT_GIVE.search(small) else None
+    return "weak" if is_brief and _CANNOT_GIVE.match(small) else None
 
 
-_CANNOT_GIVE: Final = re.compile(r"\b(?:cannot|unable to) (?:fetch|retrieve|load)\b")
+_CANNOT_GIVE: Final = re.compile(
+    r"(?:.{0,80}\b)?(?:cannot|could not|unable to) (?:fetch|retrieve|load)\b"
+)
 
 
 _DENIES: Final = re.compile(r"not found|fail|error|invalid|unknown|cannot|could not|unable")

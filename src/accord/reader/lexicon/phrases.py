@@ -33,7 +33,11 @@ PARTICIPLE: Final = re.compile(
 )
 STILL_DONE: Final = any_of(*patterns("phrases.still-done"))
 """A sentence with an action that was done, whatever else was not."""
-NOT_AS_EXPECTED: Final = re.compile(r"expected [^.\n]{1,60} but (?:found|got|received)\b")
+NOT_AS_EXPECTED: Final = re.compile(
+    r"expected [^.\n]{1,60} but (?:found|got|received)\b"
+    r"|(?:transaction|execution|call|tx) reverted\b"
+)
+"""What was done is the failure."""
 
 # Failure of everything, or of what was asked for.
 ALL_FAILED: Final = any_of(*patterns("phrases.all-failed"))

@@ -110,6 +110,10 @@ class Rejected(AccordError):
         self.reject = reject
 
 
+class Unavailable(Reject, frozen=True):
+    """An error that is not the request's: `data.retryAfter` are seconds to wait; HTTP says 503."""
+
+
 def require_known(given: Collection[str], known: Collection[str], what: str) -> None:
     """Raise ContractError with a suggestion if one of the given names is unknown."""
     unknown = [name for name in given if name not in known]

@@ -45,6 +45,8 @@ class Revision(msgspec.Struct, frozen=True, kw_only=True):
     """Titled and multiple choices in forms; before, `enumNames`."""
     missing_resource: int = -32002
     """Error code for a resource that does not exist."""
+    tasks: bool = False
+    """The experimental tasks of the core; later ones are an extension."""
     primed_streams: bool = False
     """Event streams start with an empty event, from which a client can resume."""
 
@@ -88,7 +90,7 @@ _TABLE = (
         url_elicitation=False,
         titled_choices=False,
     ),
-    Revision(date="2025-11-25", elicitation_ids=True, primed_streams=True),
+    Revision(date="2025-11-25", elicitation_ids=True, tasks=True, primed_streams=True),
     Revision(date="2026-07-28", stateless=True, structured="any", missing_resource=-32602),
 )
 

@@ -1,7 +1,7 @@
 """Runs the official conformance suite against our server and our client: `make conformance`.
 
 All that is required of them has to pass, in both eras; so has all of the last stable release of a
-server, and what is not required yet but already done. There is no list of expected failures.
+server, all of the tasks extension, and what is not required yet but already done. There is no list of expected failures.
 `python -m tests.conformance server --workers 2` runs one side; the options are those of
 `accord serve`.
 """
@@ -35,6 +35,20 @@ CLIENT_REQUIRED = {"2025-11-25": 18, "2026-07-28": 32}
 CLIENT_BEYOND = {"auth/client-credentials-basic", "json-schema-2020-12-preservation"}
 LEGACY = ["auth/2025-03-26-oauth-metadata-backcompat", "auth/2025-03-26-oauth-endpoint-fallback"]
 """Scenarios that no set requires: signing in to servers of 2025-03-26."""
+
+TASKS = (
+    "tasks-lifecycle",
+    "tasks-capability-negotiation",
+    "tasks-wire-fields",
+    "tasks-request-state-removal",
+    "tasks-mrtr-input",
+    "tasks-request-headers",
+    "tasks-dispatch-and-envelope",
+    "tasks-required-task-error",
+    "tasks-mrtr-composition",
+)
+"""The scenarios of the tasks extension; the suite skips one more, of notifications."""
+TASK_CHECKS = 44
 
 
 class Scores(NamedTuple):
@@ -134,6 +148,24 @@ def run_server(broken: list[str], totals: list[str], *options: str) -> None:
             if len(required) != count:
                 broken.append(f"{len(required)} scenarios are required, and not {count}")
             totals.append(f"{revision}: {len(passed & required)}/{len(required)}")
+        run_tasks(broken, url)
+
+
+def run_tasks(broken: list[str], url: str) -> None:
+    """Let the suite use tasks of our server."""
+    total = 0
+    options = ["--spec-version", "2026-07-28", "--force", "--timeout", "60000"]
+    for scenario in TASKS:
+        shown = suite_output(SUITE, "server", "--url", url, "--scenario", scenario, *options)
+        found = re.search(r"^Passed: (\d+)/(\d+), (\d+) failed", shown, re.MULTILINE)
+        if found is None:
+            sys.exit(f"{scenario} did not run:\n{shown}")
+        total += int(found[1])
+        if found[1] != found[2] or found[3] != "0":
+            broken.append(scenario)
+    print(f"tasks: {total}/{TASK_CHECKS}")
+    if total != TASK_CHECKS:
+        broken.append("tasks")
 
 
 if __name__ == "__main__":

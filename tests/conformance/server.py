@@ -400,6 +400,67 @@ async def test_input_required_result_prompt(context: Context) -> str:
     return f"Use this: {said['user_context'].data.context}"
 
 
+# Tasks
+
+
+class Agreement(msgspec.Struct):
+    confirm: bool
+
+
+@server.tool
+async def greet(name: str) -> str:
+    """Answer at once."""
+    return f"Hello, {name}!"
+
+
+@server.tool(task=True)
+async def slow_compute(seconds: float, context: Context, label: str = "") -> str:
+    """Take some seconds."""
+    context.status(f"computing {label}")
+    await asyncio.sleep(seconds)
+    return f"Computed {label} in {seconds:g} s"
+
+
+@server.tool(task="required")
+async def failing_job() -> str:
+    """Fail after a second."""
+    await asyncio.sleep(1)
+    raise Problem("The job has failed")
+
+
+@server.tool(task=True)
+async def protocol_error_job(context: Context) -> str:
+    """Need what the client does not have."""
+    await asyncio.sleep(0.1)
+    context.require("roots")
+    return "done"
+
+
+@server.tool(task=True)
+async def confirm_delete(filename: str, context: Context) -> str:
+    """Ask once."""
+    answer = await context.elicit(f"Delete {filename}?", Agreement)
+    is_agreed = answer.data is not None and answer.data.confirm
+    return f"{filename} was {'deleted' if is_agreed else 'kept'}"
+
+
+@server.tool(task=True)
+async def multi_input(context: Context) -> str:
+    """Ask two questions at once."""
+    answers = await context.ask(
+        first=Elicit("And your name?", Name), second=Elicit("Go on?", Agreement)
+    )
+    return ", ".join(sorted(answers))
+
+
+@server.tool(task="required", after=0.3)
+async def test_tool_with_task(context: Context) -> str:
+    """Ask for a name, then become a task."""
+    answers = await context.ask(user_name=Elicit("What is your name?", Name))
+    await asyncio.sleep(0.8)
+    return f"Hello, {answers['user_name'].data.name}!"
+
+
 # Resources
 
 

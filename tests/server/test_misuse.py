@@ -18,7 +18,7 @@ def hello() -> str:
 MISTAKES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "an option of a tool": (
         lambda server: server.tool(readonly=True)(hello),
-        "tool 'hello' has no option 'readonly'; did you mean 'read_only'? options: audience, desc",
+        "tool 'hello' has no option 'readonly'; did you mean 'read_only'? options: after, audie",
     ),
     "an option of a prompt": (
         lambda server: server.prompt(titel="Hello")(hello),

@@ -69,3 +69,9 @@ def task(name: str = "t", *, owner: str = "a", ttl_ms: int = 60_000, **state: An
         owner=owner,
         **state,
     )
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait until something is true of which there is no notification."""
+    while not holds():  # noqa: ASYNC110
+        await asyncio.sleep(0.01)

@@ -157,7 +157,7 @@ def test_a_released_task_is_never_due(stores: Stores) -> None:
 def test_a_result_is_stored_once_however_many_try(stores: Stores) -> None:
     async def finish(store: TaskStore, result: bytes) -> bool:
         while (found := await store.read("t")) is not None:
-            new = finished(found.task, Outcome("completed", result), "a", 0)
+            new = finished(found.task, 0, outcome=Outcome("completed", result), owner="a")
             if new is None:
                 return False
             if await store.update(new, found.version):
@@ -178,14 +178,13 @@ def test_a_result_is_stored_once_however_many_try(stores: Stores) -> None:
 
 def test_a_change_is_told_within_a_tenth_of_a_second(stores: Stores) -> None:
     async def test(store: TaskStore, other: TaskStore) -> None:
-        told: asyncio.Queue[str | None] = asyncio.Queue()
-        await other.watch(told.put_nowait)
+        told: asyncio.Queue[tuple[str | None, int]] = asyncio.Queue()
+        await other.watch(lambda *change: told.put_nowait(change))
         await store.create(task(), 10)
         for version in (1, 2, 3):
             began = perf_counter()
             assert await store.update(task(message=str(version)), version)
-            while await asyncio.wait_for(told.get(), 1) != "t":
-                pass
+            assert await asyncio.wait_for(told.get(), 1) == ("t", version + 1)
             found = await other.read("t")
             assert found is not None
             assert found.version == version + 1
@@ -326,8 +325,8 @@ class TestRedis:
 
     def test_away_is_an_error_at_once_and_back_is_fine_again(self, server: RedisServer) -> None:
         async def test(store: TaskStore) -> None:
-            told: asyncio.Queue[str | None] = asyncio.Queue()
-            await store.watch(told.put_nowait)
+            told: asyncio.Queue[tuple[str | None, int]] = asyncio.Queue()
+            await store.watch(lambda *change: told.put_nowait(change))
             await store.create(task(), 10)
             server.stop()
             began = perf_counter()
@@ -340,7 +339,7 @@ class TestRedis:
             assert await store.read("t") is None  # it kept nothing
             await store.create(task("u"), 10)
             assert await store.update(task("u", message="m"), 1)
-            assert await asyncio.wait_for(told.get(), 5) in (None, "u")
+            assert await asyncio.wait_for(told.get(), 5) in ((None, 0), ("u", 2))
 
         run(lambda: store_named(server.url, "shop"), test)
 
@@ -399,13 +398,13 @@ class TestRedis:
             assert server.command("CLUSTER", "ADDSLOTSRANGE", "0", "16383") == b"+OK\r\n"
 
             async def test(store: TaskStore, other: TaskStore) -> None:
-                told: asyncio.Queue[str | None] = asyncio.Queue()
-                await other.watch(told.put_nowait)
+                told: asyncio.Queue[tuple[str | None, int]] = asyncio.Queue()
+                await other.watch(lambda *change: told.put_nowait(change))
                 names = [f"t{i}" for i in range(20)]
                 for each in names:
                     await store.create(task(each), 0)
                 assert await store.update(task("t7", message="m"), 1)
-                assert await asyncio.wait_for(told.get(), 1) == "t7"
+                assert await asyncio.wait_for(told.get(), 1) == ("t7", 2)
                 assert {each.task_id for each in await other.due()} == set(names)
                 assert await other.claim(Lease("t1", "a"), "b", 10)
                 await store.release("a", names)

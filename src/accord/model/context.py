@@ -1,7 +1,7 @@
 """`Context`: the call that a function runs in; progress, logs and requests to the client."""
 
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
-from math import inf, isfinite
+from math import inf, isfinite, nextafter
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Protocol, TypeVar, overload
 
 import msgspec
@@ -94,6 +94,9 @@ class Channel(Protocol):
         self, progress: float, total: float | None, message: str | None
     ) -> Awaitable[object] | None: ...
     def log(self, level: Level, data: Any, logger: str | None) -> Awaitable[object] | None: ...
+    def status(self, message: str) -> bool:
+        """Set the status of a task; False if the call is not one. Safe in any thread."""
+
     def detach(self, seconds: float) -> None: ...
     @property
     def caller(self) -> Caller | None: ...
@@ -251,6 +254,17 @@ class Context(Generic[State_co]):
             self._progress = progress
             room = self._channel.progress(progress, total, message)
         await (room or _Turn())
+
+    def status(self, message: str) -> Awaitable[object]:
+        """Report what the function does now: the status of a task, else a progress message.
+
+        A `def` tool calls it without `await`; there, only tasks have a status.
+        """
+        room = None
+        if not self._channel.status(message) and self._may_wait:
+            self._progress = max(nextafter(self._progress, inf), 1.0)
+            room = self._channel.progress(self._progress, None, message)
+        return room or _Turn()
 
     async def log(self, level: Level, data: Any, logger: str | None = None) -> None:
         """Send a log message, if the client has requested that level; `data` is any JSON value."""

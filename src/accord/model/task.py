@@ -102,7 +102,7 @@ class Outcome(msgspec.Struct, frozen=True):
 CANCELLED: Final = Outcome("cancelled", message="The task was cancelled")
 
 
-def finished(task: Task, outcome: Outcome, owner: str, now: int) -> Task | None:
+def finished(task: Task, now: int, *, outcome: Outcome, owner: str) -> Task | None:
     """Return a task with its outcome; None if it is over, or another process runs it."""
     if task.is_final or task.owner != owner:
         return None
@@ -122,7 +122,7 @@ def finished(task: Task, outcome: Outcome, owner: str, now: int) -> Task | None:
 
 def ended_by_client(task: Task, now: int) -> Task | None:
     """Return a task that is cancelled at once, whatever its process still does."""
-    return finished(task, CANCELLED, task.owner, now)
+    return finished(task, now, outcome=CANCELLED, owner=task.owner)
 
 
 def cancelling(task: Task, now: int) -> Task | None:
@@ -132,14 +132,14 @@ def cancelling(task: Task, now: int) -> Task | None:
     return _replace(task, is_cancelling=True, updated=max(now, task.updated))
 
 
-def with_message(task: Task, message: str, owner: str, now: int) -> Task | None:
+def with_message(task: Task, now: int, *, message: str, owner: str) -> Task | None:
     """Return a task with another status message."""
     if task.is_final or task.owner != owner or task.message == message:
         return None
     return _replace(task, message=message, updated=max(now, task.updated))
 
 
-def asking(task: Task, questions: Collection[Asked], owner: str, now: int) -> Task | None:
+def asking(task: Task, now: int, *, questions: Collection[Asked], owner: str) -> Task | None:
     """Return a task with further open questions, each under a new key."""
     if task.is_final or task.owner != owner:
         return None
@@ -153,7 +153,7 @@ def asking(task: Task, questions: Collection[Asked], owner: str, now: int) -> Ta
     )
 
 
-def not_asking(task: Task, keys: Collection[str], owner: str, now: int) -> Task | None:
+def not_asking(task: Task, now: int, *, keys: Collection[str], owner: str) -> Task | None:
     """Return a task without some open questions: the function does not wait for them any more."""
     if task.is_final or task.owner != owner or task.asked.keys().isdisjoint(keys):
         return None
@@ -162,7 +162,7 @@ def not_asking(task: Task, keys: Collection[str], owner: str, now: int) -> Task 
     return _replace(task, status=status, asked=open_questions, updated=max(now, task.updated))
 
 
-def answering(task: Task, answers: Mapping[str, bytes], now: int) -> Task | None:
+def answering(task: Task, now: int, *, answers: Mapping[str, bytes]) -> Task | None:
     """Return a task with answers to open questions; others are ignored."""
     given = {
         key: Answered(task.asked[key].name, task.asked[key].digest, answer)
@@ -181,7 +181,7 @@ def answering(task: Task, answers: Mapping[str, bytes], now: int) -> Task | None
     )
 
 
-def taken_over(task: Task, owner: str, now: int) -> Task | None:
+def taken_over(task: Task, now: int, *, owner: str) -> Task | None:
     """Return a task that another process runs from now on, from its beginning."""
     if task.is_final:
         return None

@@ -13,6 +13,7 @@ from accord.model.arguments import JsonSchema
 from accord.model.caller import scopes_of
 from accord.model.content import Icon
 
+_AFTER: Final = 2.0  # seconds before a call of an `auto` tool becomes a task
 _NAME: Final = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
 
 
@@ -74,6 +75,9 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     is_unordered: bool = False
     """True if the type has sets, whose order differs between processes."""
 
+
+Tasks = bool | Literal["auto", "required"]
+"""When a call becomes a task, for a client that can fetch the result later: see `Tool.task`."""
 
 Audience = Callable[[Any], Callable[[str], bool]]
 """Returns, for the sender of `tools/list`, a predicate on the names of tools to show."""
@@ -145,6 +149,16 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """The author's function, whose file and line are in the log if it returns a wrong result."""
     timeout: float | None = None
     """Time limit of a call in seconds; none if None."""
+    task: Tasks = False
+    """True makes each call a task if the client can fetch the result later.
+
+    With `auto`, a call becomes one if it is not over after `after` seconds; with `required`, other
+    clients cannot call the tool.
+    """
+    after: float = 0.0
+    """Seconds before a call becomes a task. Questions meanwhile are asked as in other calls."""
+    restartable: bool = False
+    """True if a task may run again, from its beginning, after its process has ended."""
     tags: Collection[str] = frozenset()
     """Words to select tools by: see `Server.disable`."""
     enabled: bool = True
@@ -166,6 +180,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
                 f"the timeout of tool {self.name!r} must be a number of seconds above 0,"
                 f" not {self.timeout!r}"
             )
+        if self.task or self.after or self.restartable:
+            self._require_task_options()
         if self.tags:
             tags = tags_of(self.tags, f"tool {self.name!r}")
             msgspec.structs.force_setattr(self, "tags", tags)
@@ -174,6 +190,21 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
             raise ContractError(
                 f"tool name {self.name!r} must be 1 to 128 letters, digits, _ . or -"
             )
+
+    def _require_task_options(self) -> None:
+        """Raise ContractError if the options of tasks contradict each other."""
+        if self.task not in (True, "auto", "required"):
+            raise ContractError(
+                f"the task of tool {self.name!r} must be True, 'auto' or 'required'; after= and"
+                " restartable= need one"
+            )
+        if self.after and (self.task is True or not _is_duration(self.after)):
+            raise ContractError(
+                f"after= of tool {self.name!r} must be a number of seconds above 0, with"
+                " task='auto' or 'required'"
+            )
+        if self.task == "auto" and not self.after:
+            msgspec.structs.force_setattr(self, "after", _AFTER)
 
 
 def _is_duration(seconds: object) -> bool:

@@ -17,6 +17,10 @@ PROMPTS_GET: Final = "prompts/get"
 RESOURCES_READ: Final = "resources/read"
 COMPLETE: Final = "completion/complete"
 LISTEN: Final = "subscriptions/listen"
+TASKS_GET: Final = "tasks/get"
+TASKS_UPDATE: Final = "tasks/update"
+TASKS_CANCEL: Final = "tasks/cancel"
+TASKS_RESULT: Final = "tasks/result"
 
 
 class Request(msgspec.Struct, frozen=True, eq=False, gc=False):

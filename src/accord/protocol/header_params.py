@@ -19,7 +19,14 @@ from accord.model.tool import Tool
 KEY: Final = "x-mcp-header"
 PREFIX: Final = "mcp-param-"
 _ENCODED: Final = ("=?base64?", "?=")
-_NAME_MEMBERS: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_NAME_MEMBERS: Final = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "tasks/get": "task_id",
+    "tasks/update": "task_id",
+    "tasks/cancel": "task_id",
+}
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _NUMBER: Final = re.compile(r"-?[0-9]+(?P<fraction>\.[0-9]+)?")
 _TYPES: Final = frozenset({"string", "integer", "boolean"})

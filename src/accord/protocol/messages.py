@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from accord.errors import INVALID_REQUEST, PARSE_ERROR, Reject
+from accord.errors import INVALID_REQUEST, PARSE_ERROR, Reject, Unavailable
 from accord.model.context import Level
 
 NOTHING: Final = Raw(b"")
@@ -72,11 +72,20 @@ class RetriedParams(Params, frozen=True, kw_only=True, gc=False):
     state: str | None = msgspec.field(name="requestState", default=None)
 
 
+class TaskMetadata(msgspec.Struct, frozen=True):
+    """The `task` of `tools/call` in 2025-11-25: the client wants a task."""
+
+    ttl: int | None = None
+    """Milliseconds for which the client wants it to be kept."""
+
+
 class CallParams(RetriedParams, frozen=True, kw_only=True, gc=False):
     """Params of `tools/call` and `prompts/get`."""
 
     name: str
     arguments: Raw = NOTHING
+    task: Raw = NOTHING
+    """A `TaskMetadata`; other revisions ignore it."""
 
 
 class PlainCallParams(Params, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True):
@@ -104,6 +113,18 @@ class ResourceParams(Params, frozen=True, kw_only=True):
     """Params of `resources/subscribe` and `resources/unsubscribe`."""
 
     uri: str
+
+
+class TaskParams(Params, frozen=True, kw_only=True, rename="camel"):
+    """Params of `tasks/get`, `tasks/cancel` and `tasks/result`."""
+
+    task_id: str
+
+
+class UpdateTaskParams(TaskParams, frozen=True, kw_only=True):
+    """Params of `tasks/update`."""
+
+    responses: dict[str, Raw] = msgspec.field(name="inputResponses")
 
 
 class LevelParams(Params, frozen=True, kw_only=True):
@@ -152,6 +173,7 @@ class Wanted(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     prompts_list_changed: bool | None = None
     resources_list_changed: bool | None = None
     resource_subscriptions: tuple[str, ...] | None = None
+    task_ids: tuple[str, ...] | None = None
 
 
 class ListenParams(Params, frozen=True, kw_only=True):
@@ -221,13 +243,15 @@ class ErrorReply(bytes):
     """A reply with an error, and its code: HTTP has a status for some of them."""
 
     code: int
+    retry_after: int | None = None
+    """Seconds after which the client may try again, if the error is not the request's."""
 
     def without_null_id(self) -> "ErrorReply":
         """Return the reply without `"id": null`, for revisions that do not allow it."""
         if not self.startswith(_NULL_ID):
             return self
         reply = ErrorReply(self.replace(b'"id":null,', b"", 1))
-        reply.code = self.code
+        reply.code, reply.retry_after = self.code, self.retry_after
         return reply
 
 
@@ -235,6 +259,8 @@ def failure(request_id: Id | None, error: Reject) -> ErrorReply:
     """Return a reply with an error; the id is null if the request's cannot be read."""
     reply = ErrorReply(_encode(_Failure("2.0", request_id, error)))
     reply.code = error.code
+    if isinstance(error, Unavailable):
+        reply.retry_after = error.data["retryAfter"]
     return reply
 
 

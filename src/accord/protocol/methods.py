@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec import Raw
 
-from accord.errors import INVALID_PARAMS, INVALID_REQUEST, Reject
+from accord.errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Reject
 from accord.model.context import ClientInfo
 from accord.protocol import messages
 from accord.protocol.events import (
@@ -14,6 +14,10 @@ from accord.protocol.events import (
     LISTEN,
     PROMPTS_GET,
     RESOURCES_READ,
+    TASKS_CANCEL,
+    TASKS_GET,
+    TASKS_RESULT,
+    TASKS_UPDATE,
     TOOLS_CALL,
     Request,
 )
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
 
 Taken = Request | Raw | Reject
 """A request to execute, a result, or an error."""
+EXPERIMENTAL_TASKS: Final = "experimental tasks"
 _EMPTY: Final = Raw(b"{}")
 _replace = msgspec.structs.replace
 
@@ -82,7 +87,37 @@ def _with_arguments(
         arguments = b"{}"
     elif arguments[:1] != b"{":
         return Reject(INVALID_PARAMS, "params.arguments must be an object")
-    return _replace(request, name=params.name, arguments=arguments, retry=_retry(params, request))
+    task = _wanted_task(connection, params, request) if bytes(params.task) else None
+    if isinstance(task, Reject):
+        return task
+    return _replace(
+        request,
+        name=params.name,
+        arguments=arguments,
+        params=task,
+        retry=_retry(params, request),
+    )
+
+
+def _wanted_task(
+    connection: "Connection", params: messages.CallParams, request: Request
+) -> messages.TaskMetadata | Reject | None:
+    """Return the task that a call is to be; None where calls have no such param."""
+    if not request.revision.tasks or not connection.host.has_feature(EXPERIMENTAL_TASKS):
+        return None
+    try:
+        return _decode_task(params.task)
+    except UNREADABLE as error:
+        return Reject(INVALID_PARAMS, f"Invalid params.task: {reason(error)}")
+
+
+def _task(connection: "Connection", params: messages.TaskParams, request: Request) -> Taken:
+    """Take the requests for a task."""
+    if not request.revision.stateless:
+        has_tasks = request.revision.tasks and connection.host.has_feature(EXPERIMENTAL_TASKS)
+        if not has_tasks:
+            return Reject(METHOD_NOT_FOUND, f"Method not found: {request.method}")
+    return _replace(request, name=params.task_id, params=params)
 
 
 def _read_resource(
@@ -137,6 +172,7 @@ def _decoder(params: type) -> Callable[[Any], Any]:
     return msgspec.json.Decoder(params).decode
 
 
+_decode_task: Final = msgspec.json.Decoder(messages.TaskMetadata).decode
 _ANY_PARAMS: Final = _decoder(messages.Params)
 _RESOURCE_PARAMS: Final = _decoder(messages.ResourceParams)
 
@@ -182,6 +218,12 @@ ROUTES: Final = {
         feature="logging",
         changes_session=True,
     ),
+    TASKS_GET: Route(_decoder(messages.TaskParams), _task, feature="tasks"),
+    TASKS_UPDATE: Route(
+        _decoder(messages.UpdateTaskParams), _task, handshake=False, feature="tasks"
+    ),
+    TASKS_CANCEL: Route(_decoder(messages.TaskParams), _task, feature="tasks"),
+    TASKS_RESULT: Route(_decoder(messages.TaskParams), _task, stateless=False, feature="tasks"),
     LISTEN: Route(_decoder(messages.ListenParams), _listen, handshake=False, feature="changes"),
 }
 

@@ -6,7 +6,7 @@ from contextvars import copy_context
 from functools import partial
 from hashlib import blake2b
 from threading import Thread
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import msgspec
 
@@ -78,6 +78,8 @@ class RunningCall(msgspec.Struct, eq=False, gc=False):  # its end breaks all cyc
     task: "asyncio.Task[None] | None" = None
     """The task that runs it, if it is async."""
     responses: InputResponses | None = None
+    is_task: ClassVar[bool] = False
+    """True for a call whose result is kept: see `accord.serve.task_call`."""
     run_function: "Callable[[RunningCall, Callable[[], Any]], Awaitable[Any]] | None" = None
     """Runs a blocking function for an async call, in a thread."""
 
@@ -155,6 +157,10 @@ class RunningCall(msgspec.Struct, eq=False, gc=False):  # its end breaks all cyc
             return None
         message = LogMessage(level, data, logger)
         return self.edge.push(notification("notifications/message", message))
+
+    def status(self, message: str) -> bool:
+        """Return False: only a task has a status."""
+        return False
 
     def log_level(self) -> Level | None:
         """Return the minimum level: of the request in the stateless era, else of the session."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from accord.errors import ContractError, LifespanError
+from accord.errors import ContractError, LifespanError, StoreError
 from accord.model.context import ClientInfo
 from accord.profiles import asking_for, profile_named
 from accord.protocol import Request
@@ -36,7 +36,7 @@ def run(server: Server) -> None:
     try:
         with ending_in_time() as on_end:
             stdio.serve(server, pipes, on_end=on_end)
-    except (ContractError, LifespanError) as error:
+    except (ContractError, LifespanError, StoreError) as error:
         sys.exit(f"{server.identity.name}: {error}")
 
 

@@ -18,6 +18,7 @@ from accord.serve.flow_control import DEFAULT_MAX_UNSENT, OutputGate, ReadThrott
 from accord.serve.lifespan import CALLS_SHARE, Lifespans
 from accord.serve.pending_requests import PendingRequests
 from accord.serve.pipes import Input, Output, Pipes, keep_from_forks
+from accord.serve.tasks import close_tasks, offer_tasks, open_tasks
 from accord.serve.thread_runner import DEFAULT_CAPACITY, DEFAULT_THREADS
 from accord.server import Server
 from accord.server.operation import Done
@@ -71,6 +72,7 @@ def serve(
             loop.run_until_complete(session.start_lifespans())
             if session.has_ended:
                 return
+        loop.run_until_complete(open_tasks(server.dispatcher))
         session.start()
         ended = loop.create_task(session.wait())
         while not session.is_over:
@@ -109,6 +111,7 @@ class _Session:
         self._settings = settings
         self._on_end = on_end
         self._is_ending = False
+        offer_tasks(server.dispatcher)
         self._connection = server.dispatcher.connect()
         self._calls: dict[Request, RunningCall] = {}
         """The open calls."""
@@ -211,6 +214,7 @@ class _Session:
                 await self._quiet.wait()
         self._abandon()
         try:
+            await close_tasks(self._server.dispatcher, self._seconds_left() / 2)
             await self._stop_lifespans()
         finally:
             self.is_over = True

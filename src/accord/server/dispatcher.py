@@ -25,8 +25,10 @@ from accord.protocol.events import (
 )
 from accord.protocol.header_params import header_params_fault
 from accord.protocol.input_state import InputResponses, InputState, subject
-from accord.protocol.messages import PromptReference, Wanted
+from accord.protocol.messages import MAX_SUBSCRIPTIONS, PromptReference, Wanted
+from accord.protocol.methods import EXPERIMENTAL_TASKS
 from accord.protocol.results import Identity, Result
+from accord.protocol.tasks import declares_tasks, undeclared
 from accord.revisions import Revision
 from accord.server.continuation import READ_MORE, Continuations, Resumed, read_more_tool
 from accord.server.forwarding import replayed
@@ -46,6 +48,13 @@ from accord.server.operation import (
 from accord.server.originals import Originals
 from accord.server.registry import NONE_HIDDEN, Registry, resource_not_found
 from accord.server.rendering import Renderer
+from accord.server.tasks import (
+    TaskBackend,
+    TaskSettings,
+    hold_with_tasks,
+    task_call,
+    task_request,
+)
 from accord.signing import Cursors, Signer
 from accord.telemetry import Telemetry
 
@@ -64,6 +73,9 @@ class Dispatcher:
     key: bytes
     """The key that signs cursors and input state."""
     continuations: Continuations
+    task_settings = TaskSettings()
+    _make_backend: Callable[[], TaskBackend] | None = None
+    _tasks: TaskBackend | None = None
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
@@ -117,6 +129,25 @@ class Dispatcher:
         """Open a protocol connection for a new peer; see `Connection`."""
         return Connection(self, revision=revision, handshake=handshake, sessions=sessions)
 
+    def set_task_settings(self, settings: TaskSettings) -> None:
+        """Set how tasks are kept; a server that is served already keeps them as before."""
+        self.task_settings = settings
+        self.registry.has_experimental_tasks = settings.experimental
+        self.registry.clear_cache()
+
+    def serve_tasks(self, make_backend: Callable[[], TaskBackend]) -> None:
+        """Let calls be tasks; the backend is made when the first is needed."""
+        self._make_backend, self._tasks = make_backend, None
+        self.registry.serves_tasks = True
+        self.registry.clear_cache()
+
+    @property
+    def tasks(self) -> TaskBackend | None:
+        """The backend of tasks; None if what serves this has none, or no tool wants one."""
+        if self._tasks is None and self._make_backend is not None and self.registry.has_tasks:
+            self._tasks = self._make_backend()
+        return self._tasks
+
     # For connections
 
     def initialize(self, client: ClientInfo, *, notifies: bool = True) -> Raw:
@@ -164,9 +195,16 @@ class Dispatcher:
             hidden=hidden,
             listed=listed,
             profile=None if asked is None else asked.name,
-            tool_entry=lambda tool: self.renderer.tool_entry(tool, client),
+            tool_entry=lambda tool: self._tool_entry(tool, client),
             encode=lambda page: _json(self.renderer.complete(page, client.revision)),
         )
+
+    def _tool_entry(self, tool: Tool, client: ClientInfo) -> Result:
+        entry = self.renderer.tool_entry(tool, client)
+        if tool.task and client.revision.tasks and self.registry.has_feature(EXPERIMENTAL_TASKS):
+            support = "required" if tool.task == "required" else "optional"
+            entry["execution"] = {"taskSupport": support}
+        return entry
 
     # For executors
 
@@ -185,6 +223,10 @@ class Dispatcher:
             return rejected(request, Reject(INVALID_PARAMS, f"Unknown tool: {request.name}"))
         if tool is self.read_more:
             return self._continue(call, tool)
+        if tool.task or request.params is not None:
+            found = task_call(self, self.tasks, call, tool)
+            if found is not None:
+                return found
         if self.registry.is_wrapped:
             return self._tool_operation(call, tool)
         return ToolOperation(call, self, tool.is_async, tool=tool)
@@ -325,6 +367,8 @@ class Dispatcher:
         match request.method:
             case "subscriptions/listen":
                 return self._listen(call, request)
+            case "tasks/get" | "tasks/update" | "tasks/cancel" | "tasks/result":
+                return task_request(self, self.tasks, call)
             case "tools/list":
                 return self._list_for_sender(call, request)
             case "resources/list":
@@ -336,11 +380,18 @@ class Dispatcher:
             case _:
                 return self._read_resource(call, request)
 
-    def _listen(self, call: C, request: Request) -> Operation[C]:
+    def _listen(self, call: C, request: Request) -> Operation[C] | Done:
         wanted = self.registry.available(request.params, request.revision)
+        task_ids = list(dict.fromkeys(request.params.task_ids or ()))[:MAX_SUBSCRIPTIONS]
+        if task_ids and not declares_tasks(request.client.capabilities):
+            return rejected(request, undeclared())
+        backend = self.tasks
 
         async def hold(wanted: Wanted, _: Any) -> None:
-            await call.hold(wanted)
+            if task_ids and backend is not None:
+                await hold_with_tasks(backend, call, wanted, task_ids)
+            else:
+                await call.hold(wanted)
 
         return FeatureOperation(
             call,

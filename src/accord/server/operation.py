@@ -1,7 +1,7 @@
 """Operations: requests that can be executed, and `perform`, which executes every one of them."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -66,6 +66,8 @@ class RequestChannel(Channel, Protocol):
     request: Request
     responses: InputResponses | None
     """Responses of the client to input requests, in the stateless era."""
+    is_task: ClassVar[bool]
+    """True if the result is not sent, but kept."""
 
     @property
     def principal(self) -> bytes | None:

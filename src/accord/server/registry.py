@@ -22,7 +22,9 @@ from accord.protocol import results
 from accord.protocol.entries import prompt_entry, resource_entry
 from accord.protocol.header_params import HeaderParam, header_params_of
 from accord.protocol.messages import MAX_SUBSCRIPTIONS, Wanted
+from accord.protocol.methods import EXPERIMENTAL_TASKS
 from accord.protocol.results import Result
+from accord.protocol.tasks import CAPABILITY, EXPERIMENTAL
 from accord.revisions import Revision
 from accord.server.continuation import takes_cursor
 from accord.server.middleware import Middleware, Next, compose, limited
@@ -41,6 +43,7 @@ _PAGE_MEMBERS: Final = {
 _CAPABILITIES: Final = ("capabilities",)
 _AUDIENCES: Final = ("audiences",)
 _SCOPED: Final = ("scoped",)
+_TASKS: Final = ("tasks",)
 _MAX_CACHED: Final = 64  # pages: one for each set of tools that a client may see
 _NO_COMPLETION: Final = completer_of(())
 NONE_HIDDEN: Final[frozenset[str]] = frozenset()
@@ -130,6 +133,10 @@ class Registry:
         self._changing = frozenset(changing)
         self.page_size = page_size
         self.changes = Changes()
+        self.serves_tasks = False
+        """True if what serves this can keep tasks."""
+        self.has_experimental_tasks = False
+        """True if clients of 2025-11-25 get tasks, in the form of that revision."""
         self.header_params: dict[str, tuple[HeaderParam, ...]] = {}
         """Arguments that HTTP headers repeat, by tool."""
         self.with_cursor: set[str] = set()
@@ -552,14 +559,35 @@ class Registry:
         found = self._capabilities()
         if not notifies:
             found = {name: {} if name in KINDS else has for name, has in found.items()}
+        if revision.stateless or revision.tasks:
+            return found | self._task_capabilities(revision) if self.has_tasks else found
         if revision.completions:
             return found
         return {name: has for name, has in found.items() if name != "completions"}
 
+    def _task_capabilities(self, revision: Revision) -> Result:
+        if revision.stateless:
+            return dict(CAPABILITY)
+        return {"tasks": EXPERIMENTAL} if self.has_experimental_tasks else {}
+
+    @property
+    def has_tasks(self) -> bool:
+        """True if calls of some tool may become tasks."""
+        if not self.serves_tasks:
+            return False
+        cache = self._cache
+        found: bool | None = cache.get(_TASKS)
+        if found is None:
+            found = cache[_TASKS] = any(tool.task for tool in list(self.tools.values()))
+        return found
+
     def has_feature(self, feature: str) -> bool:
         """True if there is a capability, or a part of one."""
+        if feature in ("tasks", EXPERIMENTAL_TASKS):
+            is_served = feature == "tasks" or self.has_experimental_tasks
+            return is_served and self.has_tasks
         if feature == "changes":
-            return bool(self.changing) or self.has_feature("subscriptions")
+            return bool(self.changing) or self.has_feature("subscriptions") or self.has_tasks
         found = self._capabilities()
         if feature == "subscriptions":
             return "subscribe" in found.get("resources", ())
@@ -615,7 +643,7 @@ class Registry:
 
     def available(self, wanted: Wanted, revision: Revision) -> Wanted:
         """Return the part of the wanted changes that this server notifies of."""
-        lists = {
+        lists: dict[str, Any] = {
             name: True
             for name in (f"{kind}_list_changed" for kind in self.changing)
             if getattr(wanted, name)

@@ -5,7 +5,9 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
+
+import msgspec
 
 from accord.errors import ContractError, located, relative_path, require_known
 from accord.model.caller import Verifier
@@ -24,6 +26,7 @@ from accord.server.middleware import Middleware, require_middleware
 from accord.server.originals import Originals, shared_folder
 from accord.server.registry import Feature, Registry
 from accord.server.rendering import require_room
+from accord.server.tasks import TaskSettings
 from accord.sources.functions import (
     Options,
     PromptOptions,
@@ -43,6 +46,17 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 AnyMiddleware = TypeVar("AnyMiddleware", bound=Middleware)
 Lifespan = Callable[["Server"], AbstractAsyncContextManager[Any] | AbstractContextManager[Any]]
 """Returns a context manager for a server."""
+
+
+class TaskOptions(TypedDict, total=False):
+    """The options of `Server.tasks`: fields of TaskSettings."""
+
+    store: str
+    ttl: float
+    poll: float
+    lease: float
+    max_tasks: int
+    experimental: bool
 
 
 class _Reverting(AbstractContextManager[None]):
@@ -152,6 +166,12 @@ class Server:
             for follower in self.registry.followers:
                 follower.on_configure()
         self.registry.clear_cache()
+
+    def tasks(self, **settings: Unpack["TaskOptions"]) -> None:
+        """Set how tasks are kept: the `store`, their `ttl`, and more; see `TaskSettings`."""
+        require_known(settings, TaskSettings.__struct_fields__, "tasks()")
+        changed = msgspec.structs.replace(self.dispatcher.task_settings, **settings)
+        self.dispatcher.set_task_settings(changed)
 
     def identify(self, identity: Identity) -> None:
         """Change the name and version."""

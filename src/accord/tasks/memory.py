@@ -30,7 +30,7 @@ class MemoryStore:
         self._tasks: dict[str, Stored] = {}
         self._leases: dict[str, _Lease] = {}
         self._created = 0
-        self._on_change: OnChange = lambda _: None
+        self._on_change: OnChange = lambda *_: None
 
     async def open(self) -> None:
         """Do nothing."""
@@ -57,7 +57,7 @@ class MemoryStore:
         if stored is None or stored.version != version:
             return False
         self._tasks[task.id] = Stored(task, version + 1)
-        self._on_change(task.id)
+        self._on_change(task.id, version + 1)
         return True
 
     async def renew(self, owner: str, task_ids: Collection[str], seconds: float) -> set[str]:

@@ -50,7 +50,7 @@ class RedisStore:
         self._offset = 0.0
         """Seconds by which Redis's clock is ahead of this one."""
         self._room = asyncio.Semaphore(_CONNECTIONS)
-        self._on_change: OnChange = lambda _: None
+        self._on_change: OnChange = lambda *_: None
         self._listener: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -107,7 +107,7 @@ class RedisStore:
         key, entry = self._key(task.id), f"{version + 1}-0"
         reply, _ = await self._send(
             ("XADD", key, "NOMKSTREAM", "MAXLEN", 1, entry, _VALUE, encode_task(task)),
-            ("PUBLISH", self._channel, task.id),
+            ("PUBLISH", self._channel, f"{task.id} {version + 1}"),
         )
         if isinstance(reply, Exception):
             if _OUTDATED in str(reply):
@@ -115,7 +115,7 @@ class RedisStore:
             raise self._failure(reply)
         if reply is None:
             return False
-        self._on_change(task.id)
+        self._on_change(task.id, version + 1)
         return True
 
     async def renew(self, owner: str, task_ids: Collection[str], seconds: float) -> set[str]:
@@ -181,11 +181,12 @@ class RedisStore:
                         await channel.subscribe(self._channel)
                     async for message in channel.listen():
                         if message["type"] == "message":
-                            self._on_change(message["data"].decode())
+                            task_id, _, version = message["data"].decode().rpartition(" ")
+                            self._on_change(task_id, int(version))
                             continue
                         pause = _FIRST_PAUSE
                         if listening.done():
-                            self._on_change(None)  # messages may have been lost
+                            self._on_change(None, 0)  # messages may have been lost
                         else:
                             listening.set_result(None)
             except (RedisError, OSError, TimeoutError):

@@ -47,7 +47,7 @@ class SQLiteStore:
         self._clock = clock
         self._thread: ThreadPoolExecutor | None = None
         self._db: Database = None
-        self._on_change: OnChange = lambda _: None
+        self._on_change: OnChange = lambda *_: None
         self._poll: asyncio.Task[None] | None = None
         self._data_version = 0
         self._seen = 0
@@ -103,7 +103,7 @@ class SQLiteStore:
 
         is_replaced = await self._run(replace, writes=True)
         if is_replaced:
-            self._on_change(task.id)
+            self._on_change(task.id, version + 1)
         return is_replaced
 
     async def renew(self, owner: str, task_ids: Collection[str], seconds: float) -> set[str]:
@@ -169,19 +169,20 @@ class SQLiteStore:
         while True:
             await asyncio.sleep(_POLL)
             with suppress(StoreError):
-                for task_id in await self._run(self._find_changes):
-                    self._on_change(task_id)
+                for task_id, version in await self._run(self._find_changes):
+                    self._on_change(task_id, version)
 
-    def _find_changes(self, db: Database) -> list[str]:
+    def _find_changes(self, db: Database) -> list[tuple[str, int]]:
         version = db.pragma("data_version")
         if version == self._data_version:
             return []
         rows = db.execute(
-            "select id, changed from task where changed > ? and server = ? order by changed",
+            "select id, version, changed from task where changed > ? and server = ?"
+            " order by changed",
             (self._seen, self._server),
         ).fetchall()
-        self._data_version, self._seen = version, rows[-1][1] if rows else self._seen
-        return [row[0] for row in rows]
+        self._data_version, self._seen = version, rows[-1][2] if rows else self._seen
+        return [row[:2] for row in rows]
 
     def _open(self, _: None) -> None:
         folder = Path(self._path).absolute().parent

@@ -11,8 +11,11 @@ from accord.model.task import Task
 MAX_DUE: Final = 100
 """Number of leases that `due` returns at most."""
 
-OnChange = Callable[[str | None], object]
-"""Called on the event loop with the id of a task that has changed; None if any may have."""
+OnChange = Callable[[str | None, int], object]
+"""Called on the event loop with the id and version of a task that has changed.
+
+None instead of an id means that any may have: changes were lost.
+"""
 
 
 class Stored(NamedTuple):
@@ -32,8 +35,8 @@ class Lease(NamedTuple):
 class TaskStore(Protocol):
     """Keeps tasks until their `ttl_ms` is over. Raises StoreError if it cannot answer in time.
 
-    A new task has version 1. The changes of other processes reach `on_change` as well; they may be
-    lost, or come late, so they are hints: what holds is what `read` returns.
+    A new task has version 1. Updates are reported to `on_change`, those of other processes too;
+    reports may be lost, or come late, so they are hints: what holds is what `read` returns.
     """
 
     is_shared: bool

@@ -44,6 +44,7 @@ from accord.serve.http.siblings import Figures, Relayed, Siblings
 from accord.serve.lifespan import CALLS_SHARE, NOT_STARTED, Lifespans, ensure, log_lifespan
 from accord.serve.limits import CallLimits
 from accord.serve.pending_requests import PendingRequests
+from accord.serve.tasks import close_tasks, offer_tasks, open_tasks
 from accord.server import Server
 from accord.telemetry import ToolStats
 
@@ -102,6 +103,7 @@ class App:
         """Verifies tokens, if the server has a verifier."""
         self.heads = Heads(hosts, has_tokens=self._guard is not None)
         """Parses request headers, with a cache; for the Exchanges of this app."""
+        offer_tasks(server.dispatcher)
         self._stateless = Connection(server.dispatcher, handshake=False, is_shared=True)
         self._requests = PendingRequests(
             server.registry,
@@ -186,6 +188,7 @@ class App:
             self._execution.reopen()
             self._deadline = None
             await self._lifespans.start()
+            await open_tasks(self._server.dispatcher)
             self._started_on = loop
             if self._siblings is not None:
                 await self._siblings.start(self._sessions, self._answer_relayed, self._figures)
@@ -203,6 +206,7 @@ class App:
         if self._siblings is not None:
             await self._siblings.close()
         self._sessions.drop_all()
+        await close_tasks(self._server.dispatcher, (self._deadline - monotonic()) / 2)
         from accord.serve.isolated import close_isolated  # which a server seldom needs
 
         close_isolated()

@@ -63,6 +63,8 @@ def response_to(
         return Response(200, reply)
     if reply.code == INVALID_PARAMS and date is not None and date not in REVISIONS:
         reply = _unsupported(msgspec.json.decode(reply, type=_Numbered).id, date)
+    if reply.retry_after is not None:
+        return Response(503, reply, ((b"retry-after", b"%d" % reply.retry_after),))
     statuses = _STATELESS_STATUS if revision is None else _HANDSHAKE_STATUS
     return Response(statuses.get(reply.code, 200), reply)
 

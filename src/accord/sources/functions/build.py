@@ -20,7 +20,16 @@ from accord.model.content import Annotations, Icon
 from accord.model.forms import literals_in
 from accord.model.prompt import Argument, Prompt
 from accord.model.resource import BYTES, JSON, TEXT, Resource
-from accord.model.tool import Audience, Bound, Dependencies, Executable, Hints, Overrides, Tool
+from accord.model.tool import (
+    Audience,
+    Bound,
+    Dependencies,
+    Executable,
+    Hints,
+    Overrides,
+    Tasks,
+    Tool,
+)
 from accord.sources.functions.dependencies import executable, resolve
 from accord.sources.functions.introspect import FunctionInfo, inspect_function
 from accord.sources.functions.parameters import ParameterInfo, Parameters, decode_failure
@@ -61,6 +70,12 @@ class Options(TypedDict, total=False):
     max_bytes: int
     timeout: float
     """Time limit of a call in seconds."""
+    task: Tasks
+    """True, `"auto"` or `"required"`: calls become tasks; see `Tool.task`."""
+    after: float
+    """Seconds before a call becomes a task; with `"auto"` 2."""
+    restartable: bool
+    """True if a task may run again after its process has ended."""
     tags: Collection[str]
     """Words to select tools by; `server.disable(tags={"admin"})` hides all that have one."""
     enabled: bool
@@ -97,6 +112,9 @@ def function_tool(function: Callable[..., Any], **options: Unpack[Options]) -> T
         profile=options.get("profile"),
         max_bytes=options.get("max_bytes"),
         timeout=options.get("timeout"),
+        task=options.get("task", False),
+        after=options.get("after", 0.0),
+        restartable=options.get("restartable", False),
         tags=options.get("tags", ()),
         enabled=options.get("enabled", True),
         icons=options.get("icons", ()),

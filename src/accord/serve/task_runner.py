@@ -1,0 +1,365 @@
+"""Runs calls as tasks: keeps their leases, stores their results, answers requests for them.
+
+The calls have an executor of their own, so that long ones do not hold the threads of others. A
+process renews the leases of its tasks, and takes over those of processes that have died.
+"""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+
+from accord.errors import StoreError
+from accord.model import task as states
+from accord.model.answer import Problem
+from accord.model.context import Caller, ClientInfo
+from accord.model.task import CANCELLED, Outcome, StoredCall, Task
+from accord.model.tool import Tool
+from accord.protocol import Request, messages, tasks
+from accord.protocol.messages import TaskMetadata
+from accord.revisions import REVISIONS
+from accord.serve.call import RunningCall
+from accord.serve.executor import BUSY, Executor
+from accord.serve.task_call import TaskCall, TaskEdge
+from accord.serve.task_run import TaskRun, failure, outcome_of_reply
+from accord.serve.thread_runner import DEFAULT_THREADS
+from accord.server.dispatcher import Dispatcher
+from accord.server.operation import SUCCEEDED, Done, rejected
+from accord.tasks.memory import MemoryStore
+from accord.tasks.opening import MEMORY, store_named
+from accord.tasks.requests import TaskRequests, unavailable
+from accord.tasks.service import TaskService, digest_of, new_id
+from accord.tasks.store import Lease, Stored, milliseconds
+
+log = logging.getLogger("accord")
+
+_RENEWALS: Final = 3  # of a lease, before it runs out
+_MAX_RUNS: Final = 3  # of a restartable task
+_FIRST_PAUSE: Final = 0.1  # seconds before a result is stored again
+_MAX_PAUSE: Final = 2.0
+_END_CHECK: Final = 0.01
+_LOST: Final = "The process that ran this task has ended before the task was done"
+_STOPPED: Final = "The server was stopped before the task was done"
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class TaskRunner(TaskRequests):
+    """Runs the tasks of a server in this process, on one event loop at a time."""
+
+    loop: asyncio.AbstractEventLoop | None = None
+    executor: Executor
+
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        self._dispatcher = dispatcher
+        self._settings = dispatcher.task_settings
+        self._memory = MemoryStore()
+        self._runs: dict[str, TaskRun] = {}
+        self._over: list[str] = []
+        """Tasks whose leases are to be released with the next renewal."""
+        self._background: set[asyncio.Task[Any]] = set()
+        self._keeper: asyncio.Task[None] | None = None
+        self._is_closing = False
+
+    async def ready(self) -> None:
+        """Open the store and begin to keep leases; raise StoreError if that is not possible."""
+        loop = asyncio.get_running_loop()
+        if self.loop is not loop:
+            self._bind(loop)
+        await self.service.ready()
+        if self._keeper is None:
+            self._keeper = loop.create_task(self._keep_leases(), name="accord-tasks")
+
+    def _bind(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Begin on another event loop; what ran on the one before has ended with it."""
+        self.loop, self._is_closing = loop, False
+        self._runs, self._over, self._background, self._keeper = {}, [], set(), None
+        name, most = self._settings.store, self._settings.max_tasks
+        store = self._memory if name == MEMORY else store_named(name, self._server)
+        self.service = TaskService(store, self._on_change)
+        self.executor = Executor(
+            self._dispatcher, loop, max_calls=2 * most, threads=DEFAULT_THREADS
+        )
+
+    @property
+    def _server(self) -> str:
+        return self._dispatcher.identity.name
+
+    async def close(self, seconds: float) -> None:
+        """End the tasks that run here within so many seconds, and close the store.
+
+        Restartable ones are left to other processes, or to the next one that uses the store.
+        """
+        if self.loop is not asyncio.get_running_loop() or self._keeper is None:
+            return
+        self._is_closing = True
+        self._keeper.cancel()
+        for run in list(self._runs.values()):
+            self._cancel(run)
+        with suppress(TimeoutError, StoreError):
+            async with asyncio.timeout(seconds):
+                while self._runs:  # noqa: ASYNC110 - an event would cost each task
+                    await asyncio.sleep(_END_CHECK)
+                await self._release()
+        for task in (self._keeper, *self._background):
+            task.cancel()
+        await asyncio.gather(self._keeper, *self._background, return_exceptions=True)
+        self.executor.close()
+        self.executor.stop_threads()
+        await self.service.close()
+        self.loop = self._keeper = None
+
+    # Calls that become tasks
+
+    async def start(self, call: RunningCall, tool: Tool) -> Done:
+        """Run a call as a task; return the reply with the task, or with the result itself."""
+        try:
+            await self.ready()
+        except StoreError as error:
+            return rejected(call.request, unavailable(error))
+        if len(self._runs) >= self._settings.max_tasks or self._is_closing:
+            raise Problem.unavailable(BUSY.message)
+        run = self._new_run(call)
+        try:
+            if tool.after and not isinstance(call.request.params, TaskMetadata):
+                return await self._start_after(tool.after, run, call, tool)
+            return await self._start_now(run, call, tool)
+        except asyncio.CancelledError:  # the client is gone before it knows the task
+            self._cancel(run)
+            raise
+
+    def _new_run(self, call: RunningCall) -> TaskRun:
+        request = msgspec.structs.replace(call.request, retry=None, params=None)
+        inner = TaskCall(request, None, call.edge, responses=call.responses)
+        inner.known_caller = call.caller
+        run = TaskRun(inner, self.service, self._spawn, self._cancel)
+        inner.deliver = run.deliver
+        return run
+
+    async def _start_now(self, run: TaskRun, call: RunningCall, tool: Tool) -> Done:
+        run.call.edge = _edge_of(call)
+        run.begin()
+        try:
+            task = await self._store(run, call, tool)
+        except StoreError as error:
+            run.set_stored(None)
+            return rejected(call.request, unavailable(error))
+        self._submit(run.call)
+        return self._created(call.request, task)
+
+    async def _start_after(
+        self, seconds: float, run: TaskRun, call: RunningCall, tool: Tool
+    ) -> Done:
+        """Wait for the result; make the call a task if it takes longer."""
+        self._submit(run.call)
+        await asyncio.wait([run.done], timeout=seconds)
+        if not run.done.done():
+            run.begin()
+            try:
+                task = await self._store(run, call, tool)
+            except StoreError:  # the call goes on as any other
+                run.set_stored(None)
+            else:
+                run.call.edge = _edge_of(call)
+                return self._created(call.request, task)
+        done = await run.done
+        if done is None:
+            raise Problem.unavailable("The call was cancelled")
+        return done
+
+    def _submit(self, call: TaskCall) -> None:
+        assert self.loop is not None
+        self.executor.submit(call)
+        self.loop.call_soon(self.executor.run_queued)
+
+    async def _store(self, run: TaskRun, call: RunningCall, tool: Tool) -> Task:
+        """Store a new task: from then on, any process can tell its state."""
+        task = self._new_task(call, tool)
+        await self.service.store.create(task, self._settings.lease)
+        self._adopt(run, Stored(task, 1))
+        return task
+
+    def _adopt(self, run: TaskRun, stored: Stored) -> None:
+        """Store the result of a run once it is there."""
+        self._runs[stored.task.id] = run
+        run.set_stored(stored)
+        run.done.add_done_callback(lambda done: self._spawn(self._settle(run, done.result())))
+
+    def _new_task(self, call: RunningCall, tool: Tool) -> Task:
+        task_id, now, request = new_id(), milliseconds(), call.request
+        ttl = wanted = int(self._settings.ttl * 1000)
+        if isinstance(request.params, TaskMetadata) and request.params.ttl is not None:
+            wanted = request.params.ttl
+        return Task(
+            id=task_id,
+            tool=tool.name,
+            principal=digest_of(call.principal, task_id),
+            created=now,
+            updated=now,
+            ttl_ms=min(wanted, ttl) if wanted > 0 else ttl,
+            poll_ms=int(self._settings.poll * 1000),
+            owner=self.service.owner,
+            call=_stored_call(call) if tool.restartable else None,
+        )
+
+    def _created(self, request: Request, task: Task) -> Done:
+        if request.revision.stateless:
+            result = tasks.created(task) | {"_meta": self._dispatcher.renderer.stamp}
+        else:
+            result = {"task": tasks.experimental(task)}
+        return Done(SUCCEEDED, messages.reply(request.id, result))
+
+    # The end of tasks
+
+    async def _settle(self, run: TaskRun, done: Done | None) -> None:
+        """Store the outcome of a task, however long the store is away; the first one counts."""
+        if self._is_closing and run.task.call is not None and self.service.store.is_shared:
+            with suppress(StoreError):
+                await self.service.store.renew(self.service.owner, [run.task.id], 0)
+        else:
+            outcome = self._outcome(run, done)
+            step = partial(states.finished, outcome=outcome, owner=self.service.owner)
+            await self._store_outcome(run, step)
+            self._over.append(run.task.id)
+        run.end()
+        self._runs.pop(run.task.id, None)
+
+    async def _store_outcome(self, run: TaskRun, step: Any) -> None:
+        pause, expires = _FIRST_PAUSE, run.task.created + run.task.ttl_ms
+        while True:
+            try:
+                await run.change(step)
+            except StoreError as error:
+                if milliseconds() > expires:
+                    log.error("the result of task %s is lost: %s", run.task.tool, error)  # noqa: TRY400
+                    return
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _MAX_PAUSE)
+            else:
+                return
+
+    def _outcome(self, run: TaskRun, done: Done | None) -> Outcome:
+        if done is not None and not run.call.cancelled:
+            return outcome_of_reply(done.reply)
+        return failure(_STOPPED) if self._is_closing and not run.task.is_cancelling else CANCELLED
+
+    def _cancel(self, run: TaskRun) -> None:
+        """End the call of a task; one in a thread is over for us, whatever the thread does."""
+        call = run.call
+        if not call.cancelled and not run.done.done():
+            self.executor.cancel(call)
+            if call.task is None:
+                run.deliver(call, None)
+
+    def _on_change(self, task_id: str | None, version: int) -> None:
+        if task_id is None:
+            self._spawn(self._refresh_all())
+        elif (run := self._runs.get(task_id)) is not None:
+            run.report(version)
+
+    async def _refresh_all(self) -> None:
+        for run in list(self._runs.values()):
+            await run.refresh()
+
+    # Leases
+
+    async def _keep_leases(self) -> None:
+        while True:
+            await asyncio.sleep(self._settings.lease / _RENEWALS)
+            try:
+                await self._release()
+                await self._renew()
+                for lease in await self.service.store.due():
+                    await self._take_over(lease)
+            except StoreError as error:
+                log.warning("%s", error)
+
+    async def _release(self) -> None:
+        over, self._over = self._over, []
+        if over:
+            await self.service.store.release(self.service.owner, over)
+
+    async def _renew(self) -> None:
+        now = milliseconds()
+        for run in list(self._runs.values()):
+            if now > run.task.created + run.task.ttl_ms:
+                self._cancel(run)
+        if self._runs:
+            owner, lease = self.service.owner, self._settings.lease
+            for task_id in await self.service.store.renew(owner, list(self._runs), lease):
+                if task_id in self._runs:
+                    await self._runs[task_id].refresh()
+
+    async def _take_over(self, lease: Lease) -> None:
+        """Run the task of a process that has died again, or let it fail."""
+        store, owner = self.service.store, self.service.owner
+        if not await store.claim(lease, owner, self._settings.lease):
+            return
+        stored = await store.read(lease.task_id)
+        if stored is not None and not stored.task.is_final:
+            tool = self._dispatcher.registry.tools.get(stored.task.tool)
+            if self._may_run_again(stored.task, tool):
+                step = partial(states.taken_over, owner=owner)
+                again = await self.service.change(stored, step)
+                if again is not None:
+                    self._run_again(again)
+                    return
+            else:
+                lost = CANCELLED if stored.task.is_cancelling else failure(_LOST)
+                step = partial(states.finished, outcome=lost, owner=stored.task.owner)
+                await self.service.change(stored, step)
+        await store.release(owner, [lease.task_id])
+
+    def _may_run_again(self, task: Task, tool: Tool | None) -> bool:
+        return (
+            task.call is not None
+            and tool is not None
+            and tool.restartable
+            and task.runs < _MAX_RUNS
+            and not task.is_cancelling
+            and len(self._runs) < self._settings.max_tasks
+        )
+
+    def _run_again(self, stored: Stored) -> None:
+        before = stored.task.call
+        assert before is not None
+        revision = REVISIONS[before.revision]
+        client = ClientInfo(revision, _decode(before.capabilities), _decode(before.client))
+        request = Request(0, client, name=stored.task.tool, arguments=before.arguments)
+        call = TaskCall(request, None, TaskEdge(None, None, before.address))
+        call.known_caller = Caller(before.caller, before.address)
+        run = TaskRun(call, self.service, self._spawn, self._cancel)
+        call.deliver = run.deliver
+        run.begin()
+        self._adopt(run, stored)
+        self._submit(call)
+
+    def _spawn(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
+        """Run a coroutine in the background, until the runner is closed."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+        return task
+
+
+def _edge_of(call: RunningCall) -> TaskEdge:
+    edge = call.edge
+    if edge is None:
+        return TaskEdge(None, None, None)
+    return TaskEdge(edge.sender, edge.principal, edge.address)
+
+
+def _stored_call(call: RunningCall) -> StoredCall:
+    request, caller = call.request, call.caller
+    return StoredCall(
+        request.arguments,
+        request.revision.date,
+        _encode(request.client.capabilities),
+        _encode(request.client.info),
+        caller.key,
+        caller.address,
+    )

@@ -73,7 +73,7 @@ def add_tools(shop: Shop) -> None:  # noqa: C901 - many small functions
             answer = await ctx.elicit("Your name?", Name)
             name = answer.data.name if answer.data else "nobody"
         await shop.opened()
-        return f"run {shop.runs['again']} for {name} by {ctx.caller.key}"
+        return f"run {shop.runs['again']} for {name} by {ctx.caller_key}"
 
     @server.tool(task=True)
     def block(ctx: Context) -> str:

@@ -40,7 +40,7 @@ def test_a_task_is_read_as_it_was_created(stores: Stores) -> None:
         message="Größe 1 von 2",
         asked={"k.1": Asked("k", "d", "elicitation/create", b'{"message":"?"}')},
         answered={"j.1": Answered("j", "e", b"{}")},
-        call=StoredCall(b"{}", "2026-07-28", b"{}", b"{}", "local", None),
+        call=StoredCall(b"{}", "2026-07-28", b"{}", b"{}", None, "local", None),
     )
 
     async def test(store: TaskStore) -> None:

@@ -45,8 +45,9 @@ class StoredCall(msgspec.Struct, frozen=True):
     """The client's capabilities, as JSON."""
     client: bytes
     """The client's `clientInfo`, as JSON."""
-    caller: str
-    """The key of the caller: see `Caller`."""
+    caller: bytes | None
+    """The verified caller without its claims, if there is one."""
+    caller_key: str
     address: str | None
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import msgspec
 
 from accord.model.answer import InputRequired
-from accord.model.context import Caller, Level
+from accord.model.caller import Caller
+from accord.model.context import Level
 from accord.model.questions import Question
 from accord.protocol.input_state import InputResponses
 from accord.serve.call import OneWay, RunningCall
@@ -29,16 +30,29 @@ class Sender(msgspec.Struct, frozen=True):
 class TaskEdge(OneWay):
     """The edge of a task: what is known of its sender, who is gone."""
 
-    def __init__(self, sender: Any, principal: bytes | None, address: str | None) -> None:
+    def __init__(
+        self,
+        sender: Any = None,
+        *,
+        principal: bytes | None = None,
+        caller: Caller | None = None,
+        address: str | None = None,
+    ) -> None:
         fields = getattr(sender, "fields", None)
         super().__init__(None if fields is None else Sender(fields, address))
         self._principal = principal
+        self._caller = caller
         self._address = address
 
     @property
     def principal(self) -> bytes | None:
         """The identity of the sender."""
         return self._principal
+
+    @property
+    def caller(self) -> Caller | None:
+        """The sender by its verified token."""
+        return self._caller
 
     @property
     def address(self) -> str | None:
@@ -52,12 +66,12 @@ class TaskCall(RunningCall, eq=False, gc=False):  # `TaskRun.end` breaks the cyc
     is_task: ClassVar[bool] = True
     run: "TaskRun | None" = None
     """The task, from when the call becomes one."""
-    known_caller: Caller | None = None
+    known_key: str = ""
 
     @property
-    def caller(self) -> Caller:
-        """The sender, known until the call is over."""
-        return super().caller if self.known_caller is None else self.known_caller
+    def caller_key(self) -> str:
+        """A text that differs between senders; that of the first run if this is another one."""
+        return self.known_key
 
     def progress(
         self, progress: float, total: float | None, message: str | None

@@ -16,7 +16,8 @@ import msgspec
 from accord.errors import StoreError
 from accord.model import task as states
 from accord.model.answer import Problem
-from accord.model.context import Caller, ClientInfo
+from accord.model.caller import CALLER, Caller
+from accord.model.context import ClientInfo
 from accord.model.task import CANCELLED, Outcome, StoredCall, Task
 from accord.model.tool import Tool
 from accord.protocol import Request, messages, tasks
@@ -45,6 +46,8 @@ _END_CHECK: Final = 0.01
 _LOST: Final = "The process that ran this task has ended before the task was done"
 _STOPPED: Final = "The server was stopped before the task was done"
 _encode = msgspec.json.Encoder().encode
+_encode_caller = msgspec.msgpack.Encoder(enc_hook=dict).encode
+_decode_caller = msgspec.msgpack.Decoder(Caller).decode
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -135,7 +138,7 @@ class TaskRunner(TaskRequests):
     def _new_run(self, call: RunningCall) -> TaskRun:
         request = msgspec.structs.replace(call.request, retry=None, params=None)
         inner = TaskCall(request, None, call.edge, responses=call.responses)
-        inner.known_caller = call.caller
+        inner.known_key = call.caller_key
         run = TaskRun(inner, self.service, self._spawn, self._cancel)
         inner.deliver = run.deliver
         return run
@@ -330,13 +333,16 @@ class TaskRunner(TaskRequests):
         revision = REVISIONS[before.revision]
         client = ClientInfo(revision, _decode(before.capabilities), _decode(before.client))
         request = Request(0, client, name=stored.task.tool, arguments=before.arguments)
-        call = TaskCall(request, None, TaskEdge(None, None, before.address))
-        call.known_caller = Caller(before.caller, before.address)
+        caller = None if before.caller is None else _decode_caller(before.caller)
+        call = TaskCall(request, None, TaskEdge(caller=caller, address=before.address))
+        call.known_key = before.caller_key
         run = TaskRun(call, self.service, self._spawn, self._cancel)
         call.deliver = run.deliver
         run.begin()
         self._adopt(run, stored)
+        token = CALLER.set(caller)
         self._submit(call)
+        CALLER.reset(token)
 
     def _spawn(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
         """Run a coroutine in the background, until the runner is closed."""
@@ -349,17 +355,22 @@ class TaskRunner(TaskRequests):
 def _edge_of(call: RunningCall) -> TaskEdge:
     edge = call.edge
     if edge is None:
-        return TaskEdge(None, None, None)
-    return TaskEdge(edge.sender, edge.principal, edge.address)
+        return TaskEdge()
+    return TaskEdge(
+        edge.sender, principal=edge.principal, caller=edge.caller, address=edge.address
+    )
 
 
 def _stored_call(call: RunningCall) -> StoredCall:
     request, caller = call.request, call.caller
+    if caller is not None:  # what functions ask it; the claims stay with the token
+        caller = msgspec.structs.replace(caller, claims={})
     return StoredCall(
         request.arguments,
         request.revision.date,
         _encode(request.client.capabilities),
         _encode(request.client.info),
-        caller.key,
-        caller.address,
+        None if caller is None else _encode_caller(caller),
+        call.caller_key,
+        call.address,
     )

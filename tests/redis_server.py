@@ -46,7 +46,8 @@ class RedisServer:
         words = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
         words += ["--dir", self._folder.name]
         self._process = subprocess.Popen(
-            [_COMMAND, *words, *self._options], stdout=subprocess.DEVNULL
+            ["setpriv", "--pdeathsig", "KILL", _COMMAND, *words, *self._options],
+            stdout=subprocess.DEVNULL,
         )
         end = monotonic() + 10
         while not self._answers():

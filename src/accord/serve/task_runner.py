@@ -108,13 +108,13 @@ class TaskRunner(TaskRequests):
                 while self._runs:  # noqa: ASYNC110 - an event would cost each task
                     await asyncio.sleep(_END_CHECK)
                 await self._release()
-        for task in (self._keeper, *self._background):
+        keeper, self._keeper, self.loop = self._keeper, None, None
+        for task in (keeper, *self._background):
             task.cancel()
-        await asyncio.gather(self._keeper, *self._background, return_exceptions=True)
+        await asyncio.gather(keeper, *self._background, return_exceptions=True)
         self.executor.close()
         self.executor.stop_threads()
         await self.service.close()
-        self.loop = self._keeper = None
 
     # Calls that become tasks
 
@@ -237,7 +237,7 @@ class TaskRunner(TaskRequests):
             try:
                 await run.change(step)
             except StoreError as error:
-                if milliseconds() > expires:
+                if milliseconds() > expires or self.loop is None:
                     log.error("the result of task %s is lost: %s", run.task.tool, error)  # noqa: TRY400
                     return
                 await asyncio.sleep(pause)
@@ -271,7 +271,7 @@ class TaskRunner(TaskRequests):
     # Leases
 
     async def _keep_leases(self) -> None:
-        while True:
+        while not self._is_closing:  # redis-py may take a cancellation for a time limit
             await asyncio.sleep(self._settings.lease / _RENEWALS)
             try:
                 await self._release()
@@ -356,9 +356,7 @@ def _edge_of(call: RunningCall) -> TaskEdge:
     edge = call.edge
     if edge is None:
         return TaskEdge()
-    return TaskEdge(
-        edge.sender, principal=edge.principal, caller=edge.caller, address=edge.address
-    )
+    return TaskEdge(edge.sender, principal=edge.principal, caller=edge.caller, address=edge.address)
 
 
 def _stored_call(call: RunningCall) -> StoredCall:

@@ -73,11 +73,11 @@ class RedisStore:
 
     async def close(self) -> None:
         """Disconnect."""
+        redis, self._redis = self._redis, None
         if self._listener is not None:
             self._listener.cancel()
             await asyncio.gather(self._listener, return_exceptions=True)
             self._listener = None
-        redis, self._redis = self._redis, None
         if redis is not None:
             with suppress(RedisError, OSError):
                 await redis.aclose()
@@ -173,7 +173,7 @@ class RedisStore:
     async def _listen(self, listening: "asyncio.Future[None]") -> None:
         """Report changes of other processes; connect again for ever."""
         pause = _FIRST_PAUSE
-        while True:
+        while self._redis is not None:  # redis-py may take a cancellation for a time limit
             redis = self._connect(None)
             try:
                 async with redis.pubsub() as channel:

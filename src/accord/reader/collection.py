@@ -3,32 +3,28 @@
 import re
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from accord.reader.call import Call
-from accord.reader.collection_shapes import CONTAINERS, DEEPEST, SUMS, Collection, row_objects
-from accord.reader.lexicon import squeezed, words
-from accord.reader.lexicon.members import is_of_list, member_of
+from accord.reader.lexicon import squeezed, words, words_of
+from accord.reader.lexicon.members import NUMBERS, Member, is_of_list, member_of
 from accord.reader.reading import Confidence
 
+_SUMS: Final = words("members.sums")
+_CONTAINERS: Final = words("members.containers")
+_SAID: Final = words("members.said")
+_FIELDS: Final = words("members.of-one")
+_STREAMS: Final = words("members.streams")
+_MEASURES: Final = words("members.measures")
+_GRAPH: Final = words("members.graph")
+_FOLDERS: Final = words("members.folders")
+_CHECKS: Final = words("members.checks")
+_NO_MATTER: Final = words("members.no-matter")
 _COLUMNS: Final = words("members.columns")
-_STREAMS: Final = frozenset({"output", "stdout", "stderr", "lines", "finalOutput"})
-"""Arrays of what was written, a line each: one text."""
 _TITLES: Final = frozenset({"name", "title"})
-_MEASURES: Final = frozenset(
-    """bound bbox coordinate center centre centroid position size range extent origin vector color
-    dimension shape embedding""".split()
-)
-"""Of which several numbers are one."""
-_GRAPH: Final = frozenset({"entities", "nodes", "relations", "relationships", "edges"})
-"""Things, and what is between them."""
-_FOLDERS: Final = frozenset("dir directory folder subdir subdirectory subfolder".split())
-_MEASURED: Final = ("result", "value")
-_EPOCH: Final = 1_000_000_000
 _OF_A_QUERY: Final = ("ids", "documents")
-_CHECKS: Final = frozenset({"statuses", "checks", "check_runs"})
-"""Of which a state is made."""
-_NO_MATTER: Final = frozenset({"_meta", "cacheScope", "ttlMs", "resultType"})
+_MEASURED: Final = ("result", "value")
+_NAMING: Final = frozenset({str, int, bool})
 _NOTHING: Final = re.compile(
     r"\((?:empty\b[^()]{0,60}|none"
     r"|no (?:[a-z]+ ){0,2}(?:files?|items?|results?|entries|rows|matches))\)",
@@ -36,12 +32,29 @@ _NOTHING: Final = re.compile(
 )
 """What stands for the items where there are none: `(empty directory)`."""
 _NUMBERED: Final = re.compile(r"(?P<stem>[A-Za-z]{2,30})[_ -]?(?P<n>\d{1,6})")
-_NAMING: Final = frozenset({str, int, bool})
+_DEEPEST: Final = 5
+"""Containers within each other."""
 _FEW: Final = 3
+"""Facts beside an array that may be about it; more are about a thing that has it."""
 _MANY: Final = 8
 """Members that only a thing has beside an array."""
+_FEWEST: Final = 3
+"""Members of an object that are items by their values alone."""
 _SHORT: Final = 40
+"""Characters of a value that adds little to what was asked for."""
 _BY_CHANCE: Final = 9
+"""The largest number that may come again by chance."""
+_EPOCH: Final = 1_000_000_000
+"""The smallest number that is a time in seconds, rather than a figure."""
+
+
+class Collection(NamedTuple):
+    """The items, the members beside them, where they were, and how sure that is."""
+
+    items: list[Any]
+    rest: dict[str, Any]
+    path: tuple[str, ...]
+    confidence: Confidence
 
 
 def collection_in(value: Any, call: Call, arguments: Mapping[str, Any]) -> Collection | None:
@@ -212,7 +225,7 @@ def _judged(
     is_named = main.is_generic or (main.noun in call.nouns and not _is_checked(items, call))
     pages = is_counted = is_a_thing = False
     is_part = _is_part(rest, call) or (call.is_about_one and _is_made_of(name, items, rest))
-    for beside, said in rest.items() if SUMS.isdisjoint(rest) else _told(rest):
+    for beside, said in rest.items() if _SUMS.isdisjoint(rest) else _told(rest):
         _, _, is_paging, is_count, number_of, is_identity, _ = member_of(beside)
         pages = pages or is_paging
         if is_count or main.noun in number_of:
@@ -231,7 +244,7 @@ def _judged(
     if is_named or call.wants_many:
         return "likely"
     holds_objects = bool(items) and all(isinstance(item, dict) for item in items)
-    others = (each for beside, each in rest.items() if beside not in SUMS)
+    others = (each for beside, each in rest.items() if beside not in _SUMS)
     if is_counted and not any(isinstance(each, dict | list) for each in others):
         return "likely"
     return "guess" if holds_objects and _is_little(rest, call, arguments) else None
@@ -293,7 +306,7 @@ def _tells_page(rest: Mapping[str, Any]) -> bool:
 def _told(rest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """What stands beside an array, also in an object that sums it up."""
     for name, each in rest.items():
-        if isinstance(each, dict) and name in SUMS:
+        if isinstance(each, dict) and name in _SUMS:
             yield from each.items()
         else:
             yield name, each
@@ -341,10 +354,10 @@ def _deeper(
     value: Mapping[str, Any], call: Call, arguments: Mapping[str, Any], path: tuple[str, ...]
 ) -> Collection | None:
     """Into the one member that holds the payload, if the others only go along with it."""
-    if len(path) >= DEEPEST:
+    if len(path) >= _DEEPEST:
         return None
     inner = [name for name, each in value.items() if isinstance(each, dict) and each]
-    holders = [name for name in inner if name.lower() in CONTAINERS]
+    holders = [name for name in inner if name.lower() in _CONTAINERS]
     is_only = len(value) == 1 or (call.wants_many and len(inner) == 1)
     chosen = holders if len(holders) == 1 else inner if is_only else []
     if len(chosen) != 1:
@@ -368,3 +381,113 @@ def _is_named(found: Collection, call: Call) -> bool:
 def is_generic(found: Collection) -> bool:
     """Whether a collection goes by a name that any may have, at the top: `results`."""
     return len(found.path) == 1 and member_of(found.path[0]).is_generic
+
+
+# Objects that hold several things by their names
+
+
+def is_one(value: Mapping[str, Any]) -> bool:
+    """Whether an object is a thing with a name of its own, rather than words about a list."""
+    members = [(member_of(name), each) for name, each in value.items()]
+    if any(member.is_paging or member.is_count for member, _ in members):
+        return False
+    return any(member.is_identity and isinstance(each, str | int) for member, each in members)
+
+
+def row_objects(columns: Any, rows: list[Any]) -> list[Any] | None:
+    """Rows that are lists, as objects by the names of their columns; None if they do not fit.
+
+    A column is a name, or an object that has one.
+    """
+    if not isinstance(columns, list) or not columns or not rows:
+        return None
+    names = [each.get("name") if isinstance(each, dict) else each for each in columns]
+    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        return None
+    if not all(isinstance(row, list) and len(row) == len(names) for row in rows):
+        return None
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def named_things(value: Mapping[str, Any]) -> list[Any] | None:
+    """The objects of an object that has nothing but those, alike, each by its name."""
+    things = [each for each in value.values() if isinstance(each, dict)]
+    if len(things) < 2 or len(things) < len(value) or not set(things[0]).intersection(*things[1:]):
+        return None
+    return [keyed(name, each) for name, each in value.items()]
+
+
+def mapped(value: Mapping[str, Any], called: tuple[str, ...], depth: int = 0) -> Collection | None:
+    """What an object holds by name, itself or in its one member that is named for several."""
+    things = entries(value) if len(value) > 1 else None
+    if things is not None:
+        return Collection(things, {}, (), "guess")
+    inner = [name for name, each in value.items() if isinstance(each, dict | list) and each]
+    if len(inner) != 1 or not isinstance(value[inner[0]], dict):
+        return None
+    name = inner[0]
+    if name.lower() in _CONTAINERS:
+        deeper = mapped(value[name], called, depth + 1) if depth < _DEEPEST else None
+        return deeper and deeper._replace(path=(name, *deeper.path))
+    rest = {each: value[each] for each in value if each != name}
+    if any(isinstance(each, str) and not _goes_along(beside) for beside, each in rest.items()):
+        return None
+    words = words_of(name)
+    is_named = bool(words) and set(words).issubset(called)
+    things = entries(value[name], is_held=True) if is_named else None
+    return None if things is None else Collection(things, rest, (name,), "guess")
+
+
+def _goes_along(name: str) -> bool:
+    """Whether a member says how it went, or by which number, rather than what of."""
+    return name in _SAID or name.endswith(("_id", "Id")) or member_of(name).is_paging
+
+
+def entries(value: Mapping[str, Any], *, is_held: bool = False) -> list[Any] | None:
+    """The members of an object that are all of one kind and have names of their own.
+
+    `is_held`: it goes by the name of several things; else they have to be sentences, or objects.
+    """
+    if not value or not _SAID.isdisjoint(value) or not _FIELDS.isdisjoint(value):
+        return None
+    if any(each.is_identity or each.is_beside for each in map(member_of, value)):
+        return None
+    each_of = value.values()
+    if all(isinstance(each, dict) for each in each_of):
+        return [keyed(name, each) for name, each in value.items()]
+    are_texts = all(isinstance(each, str) and "\n" not in each for each in each_of)
+    if are_texts and not is_held:
+        are_texts = len(value) >= _FEWEST and all(" " in each for each in each_of)
+    are_groups = is_held and all(
+        isinstance(each, list) and not _holds_objects(each) for each in each_of
+    )
+    if not are_texts and not are_groups:
+        return None
+    return [{"key": name, "value": each} for name, each in value.items()]
+
+
+def _holds_objects(items: list[Any]) -> bool:
+    return any(isinstance(item, dict) for item in items)
+
+
+def keyed(name: str, thing: dict[str, Any]) -> dict[str, Any]:
+    """A thing with the name that it goes by."""
+    return {"_key" if "key" in thing else "key": name, **thing}
+
+
+def nothing_in(value: Mapping[str, Any], nouns: frozenset[str]) -> bool:
+    """Whether an object without any array says that the number of things in it is none."""
+    if any(isinstance(each, list) for each in value.values()):
+        return False
+    if len(value) > _MANY and is_one(value):
+        return False
+    return any(
+        type(each) is int and each == 0 and (member.is_count or _is_number_of(member, nouns))
+        for member, each in ((member_of(name), each) for name, each in value.items())
+    )
+
+
+def _is_number_of(member: Member, nouns: frozenset[str]) -> bool:
+    """Whether a member counts what was asked for, or a kind of things by one word."""
+    counted = member.number_of - NUMBERS
+    return len(counted) == 1 or not counted.isdisjoint(nouns)

@@ -10,6 +10,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from accord.model.answer import Page
+from accord.model.response import META_KEY
+from accord.reader.formats.json_text import find_json, parse_json
 
 MEMBER: Final = "_accord"
 """The member of an object that has the details."""
@@ -220,3 +222,51 @@ _FIELDS: Final[Mapping[str, Callable[[dict[str, Any], str], None]]] = {
     "more": _sets("hasMore", lambda _: True),
     "end": _sets("hasMore", lambda _: False),
 }
+
+
+# Details at the end of a text
+
+
+def details_after(
+    text: str, result: Mapping[str, Any], digs: str, *, is_answer: bool
+) -> Detailed | None:
+    """Return a text and the details that end it; None if its last paragraph is a part of it.
+
+    Where `_meta` or the structure states details, it repeats them. In a text alone it stands behind
+    JSON, or says what others hardly say, or is all that follows one paragraph of an answer.
+    """
+    words = split_words(text)
+    if words is None or result.get("isError") is True:  # a failure has no details
+        return None
+    stated = _stated(result)
+    if stated is None:
+        are_details = _ends_with_details(words, digs, is_answer=is_answer)
+    else:
+        are_details = all(words.details.get(name) == (stated.get(name) or None) for name in DETAILS)
+    return words if are_details else None
+
+
+def _stated(result: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the details that `_meta` or the structure states; None if there is neither."""
+    meta, structure = result.get("_meta"), result.get("structuredContent")
+    beside = meta.get(META_KEY) if isinstance(meta, dict) else None
+    if isinstance(beside, dict):
+        return beside
+    found = split_object(structure)
+    if found is not None:
+        return found.details
+    return None if structure is None else {}
+
+
+def _ends_with_details(words: Detailed, digs: str, *, is_answer: bool) -> bool:
+    """True if the last paragraph of a text alone is the details of an answer."""
+    body = words.data
+    if words.is_distinct or parse_json(body)[0]:
+        return True
+    if not digs:
+        return False
+    if body.rstrip()[-1:] in ("}", "]") and find_json(body) is not None:
+        return True
+    if words.items is not None and body.rstrip().endswith("|"):  # a count of the rows of a table
+        return True
+    return is_answer and digs == "all" and "\n\n" not in body

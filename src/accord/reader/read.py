@@ -22,8 +22,7 @@ from accord.model.response import (
     Summary,
 )
 from accord.reader.call import Call, call_of
-from accord.reader.collection import collection_in
-from accord.reader.collection_shapes import Collection, row_objects
+from accord.reader.collection import Collection, collection_in, row_objects
 from accord.reader.decision import decide
 from accord.reader.evidence.facts import Facts, Verdict
 from accord.reader.evidence.failure_members import Sign
@@ -369,8 +368,9 @@ def _one(request: _Request, evidence: Verdict, value: Value, facts: Facts) -> _C
             message = message or _sentence(facts.words)
         else:
             page = page_of_cut(facts.words, request.arguments)
-            record = None if facts.gives_anything else record_in(facts.words)
-            if record is not None and value.is_text:
+            is_record = value.is_text and "\n" in facts.words and not facts.gives_anything
+            record = record_in(facts.words) if is_record else None
+            if record is not None:
                 data, heading = record
                 message = message or heading or None
     return _Content(

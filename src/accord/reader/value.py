@@ -8,11 +8,15 @@ import msgspec
 
 from accord.model.response import META_KEY
 from accord.reader.blocks import is_block
-from accord.reader.details import DETAILS, Detailed, split_object, split_words
-from accord.reader.formats.json_text import Found, decoded_twice, find_json, parse_json
-from accord.reader.formats.python_repr import python_value
-from accord.reader.formats.toon import toon_value
-from accord.reader.formats.yaml import yaml_value
+from accord.reader.details import Detailed, details_after, split_object
+from accord.reader.formats.indented import toon_value, yaml_value
+from accord.reader.formats.json_text import (
+    Found,
+    decoded_twice,
+    find_json,
+    parse_json,
+    python_value,
+)
 from accord.reader.lexicon import words
 from accord.reader.reading import Notes
 
@@ -79,7 +83,7 @@ def find(
     meta = result.get("_meta")
     beside = meta.get(META_KEY) if isinstance(meta, dict) else None
     structure = result.get("structuredContent", _ABSENT)
-    words = _details_after(texts[0], result, digs, is_answer=is_answer) if texts else None
+    words = details_after(texts[0], result, digs, is_answer=is_answer) if texts else None
     if words is not None:
         texts[0], digs = words.data, _digs_for(words, digs)
     extras = _unknown_members(result)
@@ -129,51 +133,6 @@ def _unknown_members(result: Mapping[str, Any]) -> dict[str, Any]:
     if result.keys() <= _MCP_OWN:  # as nearly always
         return {}
     return {name: each for name, each in result.items() if name not in _MCP_OWN}
-
-
-def _details_after(
-    text: str, result: Mapping[str, Any], digs: Digs, *, is_answer: bool
-) -> Detailed | None:
-    """Return a text and the details that end it; None if its last paragraph is a part of it.
-
-    Where `_meta` or the structure states details, it repeats them. In a text alone it stands behind
-    JSON, or says what others hardly say, or is all that follows one paragraph of an answer.
-    """
-    words = split_words(text)
-    if words is None or result.get("isError") is True:  # a failure has no details
-        return None
-    stated = _stated(result)
-    if stated is None:
-        are_details = _are_details(words, digs, is_answer=is_answer)
-    else:
-        are_details = all(words.details.get(name) == (stated.get(name) or None) for name in DETAILS)
-    return words if are_details else None
-
-
-def _stated(result: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the details that `_meta` or the structure states; None if there is neither."""
-    meta, structure = result.get("_meta"), result.get("structuredContent")
-    beside = meta.get(META_KEY) if isinstance(meta, dict) else None
-    if isinstance(beside, dict):
-        return beside
-    found = split_object(structure)
-    if found is not None:
-        return found.details
-    return None if structure is None else {}
-
-
-def _are_details(words: Detailed, digs: Digs, *, is_answer: bool) -> bool:
-    """True if the last paragraph of a text alone is the details of an answer."""
-    body = words.data
-    if words.is_distinct or parse_json(body)[0]:
-        return True
-    if not digs:
-        return False
-    if body.rstrip()[-1:] in ("}", "]") and find_json(body) is not None:
-        return True
-    if words.items is not None and body.rstrip().endswith("|"):  # a count of the rows of a table
-        return True
-    return is_answer and digs == "all" and "\n\n" not in body
 
 
 def _digs_for(words: Detailed, digs: Digs) -> Digs:
@@ -530,7 +489,7 @@ def _in_payload(payload: Any, is_text: bool, notes: Notes, digs: Digs, *, is_ans
         notes.rule("payload")
         return _without_details(Value(value=payload, origin="the payload"))
     text = str(payload)
-    words = _details_after(text, {}, digs, is_answer=is_answer)
+    words = details_after(text, {}, digs, is_answer=is_answer)
     if words is None:
         return _without_details(_of_text(text, "the text", notes, digs))
     value = _of_text(words.data, "the text", notes, _digs_for(words, digs))

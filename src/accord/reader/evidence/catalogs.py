@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from accord.model.response import CATALOG, ResponseType
-from accord.reader.collection import is_generic
-from accord.reader.collection_shapes import Collection, entries, is_catalog, is_described, keyed
+from accord.reader.collection import Collection, entries, is_generic, keyed
 from accord.reader.evidence.facts import Facts, Verdict
+from accord.reader.items.fields import is_catalog, is_described
 from accord.reader.lexicon.members import member_of
 from accord.reader.reading import Confidence
 

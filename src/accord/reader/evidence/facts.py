@@ -7,8 +7,7 @@ import msgspec
 
 from accord.model.response import ResponseType
 from accord.reader.call import Call
-from accord.reader.collection import collection_in
-from accord.reader.collection_shapes import Collection
+from accord.reader.collection import Collection, collection_in
 from accord.reader.evidence.failure_members import Sign
 from accord.reader.formats.json_text import parse_json
 from accord.reader.items import Items

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from accord.reader.call import Call
-from accord.reader.collection_shapes import Collection
+from accord.reader.collection import Collection
 from accord.reader.evidence.facts import Facts, Verdict
 from accord.reader.evidence.failure_members import (
     Sign,

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from accord.reader.call import Call
-from accord.reader.collection import is_generic
-from accord.reader.collection_shapes import (
+from accord.reader.collection import (
     Collection,
+    is_generic,
     is_one,
     mapped,
     named_things,

@@ -19,7 +19,6 @@ from accord.reader.items.lines import (
     split_advice,
     tokens,
 )
-from accord.reader.items.markup import elements
 from accord.reader.items.parts import shape_of
 from accord.reader.items.runs import is_record
 from accord.reader.lexicon import squeezed, words
@@ -65,7 +64,7 @@ class Kind(NamedTuple):
 KINDS: Final = (
     Kind(tables.ruled, ("|", "│", "┃", "║"), "several", "several"),
     Kind(tables.dashed, ("--", "=="), "several", "several"),
-    Kind(elements, ("</", "/>")),
+    Kind(tables.elements, ("</", "/>")),
     Kind(tables.paired, (": ",), "one", "several"),
     Kind(tables.delimited, (",", "\t", ";", "|")),
     Kind(tables.columns, ("  ",), "several", "several"),

@@ -1,7 +1,7 @@
 """What a text says of one thing: a record of labelled lines, or a tool with what it takes."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from accord.reader.items.lines import LABEL, Line, plain_key, tokens
@@ -121,3 +121,49 @@ def _signature(takes: str | None) -> dict[str, Any] | None:
     if not names or not all(map(str.isidentifier, names)):
         return None
     return {"type": "object", "properties": {name: {} for name in names}}
+
+
+# Tools as objects
+
+_SCHEMAS: Final = words("members.schemas")
+_INPUT: Final = words("members.input-schemas")
+_JSON_TYPES: Final = words("members.json-types")
+
+
+def is_catalog(items: list[Any]) -> bool:
+    """Whether a list is one of tools."""
+    return bool(items) and _is_tool(items[0]) and all(map(_is_tool, items))
+
+
+def _is_tool(item: Any) -> bool:
+    if not isinstance(item, dict) or _SCHEMAS.isdisjoint(item):
+        return False
+    if not isinstance(item.get("name"), str):
+        return False
+    return any(
+        isinstance(item.get(key), dict) and (key in _INPUT or _is_schema(item[key]))
+        for key in _SCHEMAS
+    )
+
+
+def _is_schema(value: Mapping[str, Any]) -> bool:
+    """Whether an object says what a tool takes, rather than the parameters of something else."""
+    if not value or "$ref" in value or _is_type(value.get("type")):
+        return True
+    each = value.values()
+    return any(isinstance(one, dict) for one in each) or all(map(_is_type, each))
+
+
+def _is_type(words: Any) -> bool:
+    """`string`, also as `string (required)`."""
+    return isinstance(words, str) and words.partition(" ")[0] in _JSON_TYPES
+
+
+def is_described(items: list[Any]) -> bool:
+    """Whether everything in a list has a name and says what it is for, as tools do."""
+    return bool(items) and all(
+        isinstance(item, dict)
+        and isinstance(item.get("name"), str)
+        and isinstance(item.get("description"), str)
+        for item in items
+    )

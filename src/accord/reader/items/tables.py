@@ -1,4 +1,4 @@
-"""Tables: rows of cells below their names, and records of a line each.
+"""Tables: rows of cells below their names, records of a line each, and elements of XML.
 
 A table is Markdown's, drawn with lines, ruled with dashes, delimited like CSV, aligned in columns,
 or printed by pandas. Its rows become objects.
@@ -6,11 +6,13 @@ or printed by pandas. Its rows become objects.
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from accord.reader.items.lines import MAX_HEADING, Items, Line, framed, told
 from accord.reader.lexicon import words
+from accord.reader.lexicon.members import member_of
 
 Lines = Sequence[Line]
 
@@ -96,41 +98,30 @@ _MAX_WIDER: Final = 4
 
 def dashed(lines: Lines, wants_list: bool) -> Items | None:
     """Names over dashes, a run of them for each column, as wide as it is."""
-    texts = [line.text for line in lines]
-    rules = {
-        at
-        for at, line in enumerate(lines)
-        if line.words[:2] in ("--", "==") and _underlines(texts, at)
-    }
-    tops = (at for at in rules if at and texts[at - 1].strip() and at - 1 not in rules)
-    top = min(tops, default=None)
-    if top is None:
-        return None
+    top = next((at for at in range(1, len(lines)) if _underlines_names(lines, at)), 0)
+    spans = [span.start() for span in _SPAN.finditer(lines[top].text)] if top else []
+    starts = spans if len(spans) > 1 else _word_starts(lines[top - 1].text)
     end = top + 1
-    while end < len(texts) and texts[end] and end not in rules:
+    while end < len(lines) and lines[end].text and lines[end].kind != "rule":
         end += 1
-    starts = [span.start() for span in _SPAN.finditer(texts[top])]
-    starts = starts if len(starts) > 1 else _word_starts(texts[top - 1])
-    rows = texts[top + 1 : end]
-    if (
-        not starts
-        or starts[-1] > _MAX_WIDER * max(map(len, rows), default=0)
-        or not _is_aligned(rows, starts)
-    ):
+    rows = [line.text for line in lines[top + 1 : end]]
+    longest = max(map(len, rows), default=0)
+    if not spans or starts[-1] > _MAX_WIDER * longest or not _is_aligned(rows, starts):
         return None
-    names = _sliced(texts[top - 1], starts)
-    if not all(names):
-        return None
+    names = _sliced(lines[top - 1].text, starts)
+    first = top - 2 if top > 1 and lines[top - 2].kind == "rule" else top - 1
+    end += end < len(lines) and lines[end].kind == "rule"
     items = _objects(names, [_sliced(row, starts) for row in rows])
-    first = top - 2 if top - 2 in rules else top - 1
-    return framed(lines, first, end + (end in rules), items, "table", is_sure=True)
+    return framed(lines, first, end, items, "table", is_sure=True) if all(names) else None
 
 
-def _underlines(lines: list[str], at: int) -> bool:
+def _underlines_names(lines: Lines, at: int) -> bool:
     """True if a line is dashes for each column, or one run of them under several names."""
-    if _DASHES.fullmatch(lines[at]):
-        return True
-    return at > 0 and _RUN.fullmatch(lines[at]) is not None and len(_word_starts(lines[at - 1])) > 1
+    line, above = lines[at], lines[at - 1]
+    if line.kind != "rule" or above.kind == "rule" or not above.text:
+        return False
+    is_run = _RUN.fullmatch(line.text) is not None and len(_word_starts(above.text)) > 1
+    return is_run or _DASHES.fullmatch(line.text) is not None
 
 
 def _word_starts(line: str) -> list[int]:
@@ -305,3 +296,101 @@ def paired(lines: Lines, wants_list: bool) -> Items | None:
         found.append(record)
     has_name = any(key.lower().rpartition(" ")[2] in _NAMING for key in found[0])
     return Items([*found], "", "", "pairs") if has_name else None
+
+
+# Elements
+
+_PROLOG: Final = re.compile(r"(?:\s*<[?!][^>]{0,500}>)*\s*")
+_TAG: Final = re.compile(
+    r"<(?P<close>/?)(?P<name>[A-Za-z][\w:.-]{0,60})(?P<attributes>(?:\s[^<>]{0,1000}?)?)(?P<empty>/?)>"
+)
+_ATTRIBUTE: Final = re.compile(r"""([\w:.-]{1,60})=(?:"([^"]*)"|'([^']*)')""")
+_OF_NONE: Final = re.compile(
+    r"""(?<![\w-])(?:type=["']array|total[_-]?(?:count|results)=["']0)["']""", re.I
+)
+_DEEPEST: Final = 3
+
+
+class Element(NamedTuple):
+    name: str
+    attributes: str
+    inner: str
+
+
+def elements(lines: Sequence[Line], wants_list: bool) -> Items | None:
+    """Elements of one name, alone or within another."""
+    first = next((at for at, line in enumerate(lines) if line.words[:1] == "<"), None)
+    if first is None or first > (MAX_HEADING if wants_list else 0):
+        return None
+    text = "\n".join(line.text for line in lines[first:])
+    found = _siblings(text)
+    if wants_list and found is not None and len(found) == 1 and _holds_none(found[0]):
+        return Items([], told(lines), "", "elements")
+    for _ in range(_DEEPEST if wants_list else 0):
+        if found is None or len(found) != 1 or "<" not in found[0].inner or _is_head(found[0]):
+            break
+        inner = _siblings(found[0].inner)
+        inner = _same_name(inner or [])
+        if not inner:
+            break
+        found = inner
+    rows = [each for each in found or [] if not _is_head(each)]
+    if wants_list and found and not rows:
+        return Items([], told(lines), "", "elements")
+    found = rows
+    if len(found) < (1 if wants_list else 2) or any(each.name != found[0].name for each in found):
+        return None
+    heading = told(lines[:first])
+    return Items([_element_value(each) for each in found], heading, "", "elements")
+
+
+def _holds_none(element: Element) -> bool:
+    """Whether it stands around items of which there are none, and is none itself."""
+    if element.inner or not _OF_NONE.search(element.attributes):
+        return False
+    names = (found[0] for found in _ATTRIBUTE.findall(element.attributes))
+    return not any(member_of(name).is_identity for name in names)
+
+
+def _is_head(element: Element) -> bool:
+    """Whether it is the row of a table that has the names of the others."""
+    return element.name == "tr" and "<td" not in element.inner
+
+
+def _siblings(text: str) -> list[Element] | None:
+    """The elements that a text is made of; None where there is anything else between them."""
+    at = _PROLOG.match(text).end()  # type: ignore[union-attr] # it matches nothing too
+    found: list[Element] = []
+    depth = 0
+    begin: re.Match[str] | None = None
+    for tag in _TAG.finditer(text, at):
+        if begin is None:
+            if tag["close"] or text[at : tag.start()].strip():
+                return None
+            begin = tag
+        elif tag["name"] != begin["name"]:
+            continue
+        depth += -1 if tag["close"] else not tag["empty"]
+        if depth == 0:
+            inner = "" if tag is begin else text[begin.end() : tag.start()].strip()
+            found.append(Element(begin["name"], begin["attributes"], inner))
+            at, begin = tag.end(), None
+    return None if begin is not None or text[at:].strip() else found
+
+
+def _same_name(found: list[Element]) -> list[Element]:
+    """Those of the one name that comes again, or of the only one; none where it is not clear."""
+    names = Counter(each.name for each in found)
+    several = [name for name, count in names.items() if count > 1]
+    if len(names) == 1 or len(several) == 1:
+        name = (several or list(names))[0]
+        return [each for each in found if each.name == name]
+    return []
+
+
+def _element_value(element: Element) -> Any:
+    """What an element says: its text; without any, its attributes."""
+    if element.inner or not element.attributes:
+        return element.inner
+    found = _ATTRIBUTE.findall(element.attributes)
+    return {name: double or single for name, double, single in found}

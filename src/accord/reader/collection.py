@@ -21,7 +21,10 @@ _FOLDERS: Final = words("members.folders")
 _CHECKS: Final = words("members.checks")
 _NO_MATTER: Final = words("members.no-matter")
 _COLUMNS: Final = words("members.columns")
+_PLACES: Final = words("members.places")
 _TITLES: Final = frozenset({"name", "title"})
+_HEADED_BY: Final = ("title",)
+"""What a document has beside the parts of it."""
 _OF_A_QUERY: Final = ("ids", "documents")
 _MEASURED: Final = ("result", "value")
 _NAMING: Final = frozenset({str, int, bool})
@@ -94,7 +97,7 @@ def _in_object(
         main = main or (arrays if len(value) == 1 else [])
     if len(main) == 2 and call.wants_many and _is_folder(main):
         return _both(value, main, path)
-    name = _main(value, main, call)
+    name = _main(value, main, call, arguments)
     if name is None:
         return None
     rest = dict(value)
@@ -185,14 +188,19 @@ def _is_nested(found: Collection) -> bool:
     return isinstance(ids, list) and len(ids) == 1 and isinstance(ids[0], list)
 
 
-def _main(value: Mapping[str, Any], main: list[str], call: Call) -> str | None:
-    """Which array is the main part: the only one, or the one that is named for it."""
+def _main(
+    value: Mapping[str, Any], main: list[str], call: Call, arguments: Mapping[str, Any]
+) -> str | None:
+    """Which array is the main part: the only one, or the one that is named or counted for it."""
     if len(main) == 1:
         return main[0]
     generic = [name for name in main if member_of(name).is_generic]
     named = [name for name in main if member_of(name).noun in call.nouns]
     exact = [name for name in named if name.lower() in call.words]
-    for chosen in (generic, named, exact):
+    asked = [name for name in main if name in arguments.values()]
+    counts = [each for name, each in value.items() if member_of(name).is_count]
+    counted = [name for name in main if call.wants_many and len(value[name]) in counts]
+    for chosen in (generic, named, exact, asked, counted):
         if len(chosen) == 1:
             return chosen[0]
     filled = [name for name in main if value[name]]
@@ -217,7 +225,7 @@ def _judged(
 ) -> Confidence | None:
     """How sure it is that an object is about this array, rather than a thing that has it."""
     is_listed = call.intent == "list" or (items and type(items[0]) is dict)
-    if not is_listed and _is_one_value(name, items):
+    if not is_listed and (_is_one_value(name, items) or _is_given(items, rest, arguments)):
         return None
     if rest.keys() <= _NO_MATTER or (call.wants_many and _tells_page(rest)):
         return "certain"
@@ -247,7 +255,17 @@ def _judged(
     others = (each for beside, each in rest.items() if beside not in _SUMS)
     if is_counted and not any(isinstance(each, dict | list) for each in others):
         return "likely"
-    return "guess" if holds_objects and _is_little(rest, call, arguments) else None
+    is_plural = name != main.noun and not call.is_about_one
+    is_all = is_plural and bool(items) and all(each in arguments.values() for each in rest.values())
+    is_all = is_all and call.intent == "unknown"
+    return "guess" if is_all or (holds_objects and _is_little(rest, call, arguments)) else None
+
+
+def _is_given(items: list[Any], rest: Mapping[str, Any], arguments: Mapping[str, Any]) -> bool:
+    """Whether an array is what the tool was given as one text: `tea, coffee`."""
+    texts = [each for each in arguments.values() if isinstance(each, str) and "," in each]
+    given = [[part.strip() for part in text.split(",")] for text in texts]
+    return bool(rest) and items in given
 
 
 def _is_checked(items: list[Any], call: Call) -> bool:
@@ -261,7 +279,9 @@ def _is_part(rest: Mapping[str, Any], call: Call) -> bool:
         return True
     if call.checks and _is_much(rest):
         return True
-    return call.intent == "read" and not call.wants_many and _is_much(rest)
+    if call.intent != "read" or call.wants_many:
+        return False
+    return _is_much(rest) or any(isinstance(rest.get(name), str) for name in _HEADED_BY)
 
 
 def _is_made_of(name: str, items: list[Any], rest: Mapping[str, Any]) -> bool:
@@ -360,8 +380,8 @@ def _deeper(
     holders = [name for name in inner if name.lower() in _CONTAINERS]
     is_only = len(value) == 1 or (call.wants_many and len(inner) == 1)
     chosen = holders if len(holders) == 1 else inner if is_only else []
-    if len(chosen) != 1:
-        return None
+    if len(chosen) != 1 or (chosen == ["content"] and not _PLACES.isdisjoint(map(squeezed, value))):
+        return None  # of several, or a file
     name = chosen[0]
     found = _in_object(value[name], call, arguments, (*path, name))
     is_doubtful = not holders and (len(value) > 1 or call.is_about_one)

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import jsonschema_rs
@@ -155,6 +156,43 @@ def test_a_result_within_itself_is_read() -> None:
     for _ in range(40):
         deep = {"content": [{"type": "text", "text": "x"}], "structuredContent": deep}
     assert read(deep, "call").response.response_type
+
+
+def laughs(make: Callable[[Any], Any]) -> Any:
+    """Return a small value that has ten to the thirtieth parts, for they are shared."""
+    value: Any = ["x"]
+    for _ in range(30):
+        value = make(value)
+    return value
+
+
+LAUGHS = {
+    "lists": laughs(lambda part: [part] * 10),
+    "objects": laughs(lambda part: {f"k{i}": part for i in range(10)}),
+    "both": laughs(lambda part: [{"data": part, "errors": [part, part]}]),
+}
+
+
+@pytest.mark.parametrize("value", LAUGHS.values(), ids=LAUGHS)
+@pytest.mark.parametrize("tool", ["list_things", "get_thing", "create_thing", None])
+def test_a_value_whose_parts_repeat_without_end_is_copied_within_limits(
+    tool: str | None, value: Any
+) -> None:
+    for reply in (
+        value,
+        {"content": [], "structuredContent": {"items": value}},
+        {"content": [{"type": "text", "text": value}]},
+        {"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "no", "data": value}},
+    ):
+        reading = read(reply, tool)
+        assert "parts of the value are repeated" in " ".join(reading.findings)
+        assert len(json.dumps(reading.response.to_dict())) < 2_000_000
+
+
+def test_a_value_that_has_a_part_twice_is_read_whole() -> None:
+    owner = {"name": "Ada"}
+    rows = [{"id": each, "owner": owner} for each in range(100)]
+    assert read({"items": rows}, "list_things").response.data == rows
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,8 @@ class Collection(NamedTuple):
 def collection_in(value: Any, call: Call, arguments: Mapping[str, Any]) -> Collection | None:
     """The collection that a value is, or is about."""
     if isinstance(value, list):
-        return _of_statement(value, call) or Collection(value, {}, (), "certain")
+        found = _of_statement(value, call) or _below_names(value, call)
+        return found or Collection(value, {}, (), "certain")
     if not isinstance(value, dict):
         return None
     return _in_object(value, call, arguments, ())
@@ -71,14 +72,27 @@ def collection_in(value: Any, call: Call, arguments: Mapping[str, Any]) -> Colle
 
 def _of_statement(value: list[Any], call: Call) -> Collection | None:
     """The rows, where a list holds what came of the only statement."""
-    is_statement = call.is_query or call.words[-1:] == ("query",)
-    if len(value) != 1 or not is_statement or not isinstance(value[0], dict):
+    if len(value) != 1 or not _is_statement(call) or not isinstance(value[0], dict):
         return None
     rows = value[0].get("results")
     if not isinstance(rows, list) or "meta" not in value[0]:
         return None
     rest = {name: each for name, each in value[0].items() if name != "results"}
     return Collection(rows, rest, ("results",), "certain")
+
+
+def _below_names(value: list[Any], call: Call) -> Collection | None:
+    """The rows of a statement, where the first of several lists has the names of the columns."""
+    if not _is_statement(call) or len(value) < 2 or not isinstance(value[0], list):
+        return None
+    rows = row_objects(value[0], value[1:])
+    if rows is None or all(isinstance(each, str) for row in rows for each in row.values()):
+        return None
+    return Collection(rows, {}, (), "likely")
+
+
+def _is_statement(call: Call) -> bool:
+    return call.is_query or call.words[-1:] == ("query",)
 
 
 def _in_object(
@@ -481,7 +495,8 @@ def entries(value: Mapping[str, Any], *, is_held: bool = False) -> list[Any] | N
     are_groups = is_held and all(
         isinstance(each, list) and not _holds_objects(each) for each in each_of
     )
-    if not are_texts and not are_groups:
+    are_figures = is_held and all(type(each) is int for each in each_of)
+    if not (are_texts or are_groups or are_figures):
         return None
     return [{"key": name, "value": each} for name, each in value.items()]
 

@@ -6,7 +6,7 @@ is believed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from accord.reader.items import parts, runs, tables
 from accord.reader.items.lines import (
@@ -42,11 +42,11 @@ _MAX_PARTS: Final = 4
 """Text blocks that one answer may have: a heading, a table, a note."""
 
 _QUANTITY: Final = words("members.quantity")
+_TEXT_FENCES: Final = words("texts.fences") | {""}
 _BULLETS: Final = ("- ", "* ", "• ")
 
 Find = Callable[[Sequence[Line], bool], Items | None]
-Least = Literal["one", "several", "never"]
-"""How many lines a text needs."""
+_NEVER: Final = 1_000_000_000
 
 
 class Kind(NamedTuple):
@@ -55,50 +55,33 @@ class Kind(NamedTuple):
     find: Find
     marks: tuple[str, ...] = ()
     """One of these is in the text, where there are any."""
-    listing: Least = "one"
-    """From a tool that lists."""
-    other: Least = "one"
-    """From another tool."""
+    listing: int = 1
+    """The fewest lines of a text from a tool that lists."""
+    other: int = 1
+    """The fewest lines of a text from another tool."""
 
 
 KINDS: Final = (
-    Kind(tables.ruled, ("|", "│", "┃", "║"), "several", "several"),
-    Kind(tables.dashed, ("--", "=="), "several", "several"),
+    Kind(tables.ruled, ("|", "│", "┃", "║"), 2, 2),
+    Kind(tables.dashed, ("--", "=="), 2, 2),
     Kind(tables.elements, ("</", "/>")),
-    Kind(tables.paired, (": ",), "one", "several"),
+    Kind(tables.paired, (": ",), 1, 2),
     Kind(tables.delimited, (",", "\t", ";", "|")),
-    Kind(tables.columns, ("  ",), "several", "several"),
-    Kind(tables.data_frame, ("  ",), "several", "several"),
+    Kind(tables.columns, ("  ",), 2, 2),
+    Kind(tables.data_frame, ("  ",), 2, 2),
     Kind(runs.uniform),
-    Kind(parts.separated, (), "several", "several"),
-    Kind(parts.records, (), "several", "several"),
-    Kind(parts.paragraphs, (), "several", "several"),
-    Kind(parts.headed, ("#", ":\n"), "several", "never"),
-    Kind(parts.grouped, (), "several", "never"),
-    Kind(runs.bullets, (), "one", "several"),
+    Kind(parts.separated, (), 2, 2),
+    Kind(parts.records, (), 2, 2),
+    Kind(parts.paragraphs, (), 2, 2),
+    Kind(parts.headed, ("#", ":\n"), 2, _NEVER),
+    Kind(parts.grouped, (), 2, _NEVER),
+    Kind(runs.bullets, (), 1, 2),
     Kind(parts.counted),
-    Kind(runs.alike, (), "one", "never"),
-    Kind(parts.sections, ("#",), "several", "never"),
-    Kind(runs.plain, (), "several", "never"),
-    Kind(runs.commas, (), "one", "never"),
+    Kind(runs.alike, (), 1, _NEVER),
+    Kind(parts.sections, ("#",), 2, _NEVER),
+    Kind(runs.plain, (), 2, _NEVER),
+    Kind(runs.commas, (), 1, _NEVER),
 )
-
-
-def _tried(wants_list: bool, has_several: bool) -> tuple[tuple[Find, tuple[str, ...]], ...]:
-    """Return the kinds that a text of one line or of several can be, in their order."""
-    fitting = ("one", "several") if has_several else ("one",)
-    return tuple(
-        (kind.find, kind.marks)
-        for kind in KINDS
-        if (kind.listing if wants_list else kind.other) in fitting
-    )
-
-
-_TRIED: Final = {
-    (wants_list, has_several): _tried(wants_list, has_several)
-    for wants_list in (False, True)
-    for has_several in (False, True)
-}
 
 
 def states_count(items: Items) -> bool:
@@ -155,9 +138,11 @@ def _plain_bullets(lines: list[str]) -> Items | None:
 
 
 def _unfenced(lines: list[str]) -> list[str]:
-    """Return lines without the marks of the one code block around all of them but a heading."""
+    """Return lines without the marks of the one block of text around all but a heading."""
     marks = [at for at, line in enumerate(lines) if line.startswith("```")]
     if len(marks) != 2 or marks[0] > 2 or marks[1] < len(lines) - 2:
+        return lines
+    if lines[marks[0]].strip("` ").lower() not in _TEXT_FENCES:
         return lines
     return [line for at, line in enumerate(lines) if at not in marks]
 
@@ -168,7 +153,9 @@ def _grouped(text: str, lines: list[Line], wants_list: bool) -> Items | None:
     stated = counts_in("\n".join(line.text for line in around))
     first: Items | None = None
     agreed: Items | None = None
-    for find, marks in _TRIED[wants_list, len(lines) > 1]:
+    for find, marks, listing, other in KINDS:
+        if len(lines) < (listing if wants_list else other):
+            continue
         if marks and not any(mark in text for mark in marks):
             continue
         found = find(lines, wants_list)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from accord.reader.lexicon import words
+from accord.reader.lexicon import ordered
 
 MAX_HEADING: Final = 3
 """Lines above items that any text could have; a longer heading needs more evidence."""
@@ -198,7 +198,7 @@ def begin(lines: Sequence[Line], is_item: Callable[[Line], object]) -> int | Non
 
 # Counts
 
-_COUNTING: Final = "|".join(sorted(words("texts.counting"))) + "|here are|there are"
+_COUNTING: Final = "|".join(ordered("texts.counting")) + "|here are|there are"
 _NUMBER: Final = re.compile(r"\b(\d{1,9})\b")
 _RANGE: Final = re.compile(r"\b(\d{1,9}) ?(?:-|\u2013|to) ?(\d{1,9}) of\b")
 _STATED: Final = re.compile(
@@ -235,7 +235,7 @@ def states_count(line: str) -> bool:
 
 
 def _any(section: str) -> str:
-    return "|".join(word.replace("_", " ") for word in words(section))
+    return "|".join(word.replace("_", " ") for word in ordered(section))
 
 
 _ADVICE: Final = re.compile(rf"\W{{0,4}}(?:{_any('texts.advice')})", re.I)
@@ -249,7 +249,7 @@ def split_advice(lines: list[str]) -> tuple[list[str], list[str]]:
     """Return the lines, and those at their end that say what else there is to know or to do."""
     for at in range(max(2, len(lines) - _MAX_ADVICE), len(lines)):
         line = lines[at]
-        is_count = at == len(lines) - 1 and states_count(line)
+        is_count = at == len(lines) - 1 and (states_count(line) or _is_sum(lines))
         if not line[:1].strip() or line[0] in "#|" or not (is_count or _ADVICE.match(line)):
             continue
         above = lines[at - 1].strip()
@@ -260,6 +260,15 @@ def split_advice(lines: list[str]) -> tuple[list[str], list[str]]:
         if (is_apart or is_heading) and not any(map(_GOES_ON.match, lines[at:])):
             return lines[:at], lines[at:]
     return lines, []
+
+
+_ONLY_COUNT: Final = re.compile(r"\W{0,4}\d{1,9} [a-z]+(?: [a-z]+)?\W{0,2}", re.I)
+
+
+def _is_sum(lines: list[str]) -> bool:
+    """True if the last line is a count, `3 notes`, and no other line looks like it."""
+    found = [line for line in lines if line and _ONLY_COUNT.fullmatch(line)]
+    return found == lines[-1:]
 
 
 def _is_above(lines: list[str], at: int) -> bool:

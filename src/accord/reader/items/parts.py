@@ -17,7 +17,7 @@ from accord.reader.items.lines import (
     text_of,
     told,
 )
-from accord.reader.lexicon import words
+from accord.reader.lexicon import ordered, words
 
 Lines = Sequence[Line]
 
@@ -206,7 +206,7 @@ def _likeness(parts: list[list[Line]], wants_list: bool, heading: str) -> str | 
 
 _TITLE_LEVEL: Final = 9
 """Of a line that ends with a colon and has indented lines below it."""
-_NO_LABELS: Final = "|".join(sorted(words("texts.no-label")))
+_NO_LABELS: Final = "|".join(ordered("texts.no-label"))
 _BOLD_LABEL: Final = re.compile(
     rf"(?:- )?\*\*(?!(?i:{_NO_LABELS}))[A-Z][\w ]{{0,30}}(?::\*\*|\*\*:) \S"
 )

@@ -18,7 +18,7 @@ from accord.reader.items.lines import (
     states_count,
     told,
 )
-from accord.reader.lexicon import words
+from accord.reader.lexicon import ordered, words
 
 Lines = Sequence[Line]
 
@@ -238,7 +238,7 @@ _COUNTS: Final = re.compile(r"\b(?:showing|total|found|results?|page)\b", re.I)
 _NAMED: Final = re.compile(r"[a-z0-9][\w.-]*:|\w+ #?\d+:|[^:]{1,60}[\d)]:")
 _CLOSING: Final = re.compile(r"(?i:total): (?P<count>\d{1,6})(?: [\w ]{1,60})?[.]?")
 _FIGURES: Final = words("texts.figures")
-_OF_CODE: Final = "|".join(sorted(words("texts.of-code")))
+_OF_CODE: Final = "|".join(ordered("texts.of-code"))
 _CODE: Final = re.compile(rf".*[;{{}}]|(?:{_OF_CODE})\b.*|</?\w.*>")
 """A line of a program, as likely as not."""
 _PROSE_SHARE: Final = 20

@@ -149,13 +149,16 @@ def columns(lines: Lines, wants_list: bool) -> Items | None:
     gaps = (at for at, line in above if _GAP.search(line.text.strip()))
     at = next(gaps, 0) if wants_list else 0
     names = _GAP.split(lines[at].text.strip())
-    if len(names) < 2 or not all(name[:1].isupper() for name in names):
+    is_title = all(name[:1].isupper() for name in names)
+    is_plain = wants_list and all(map(_NAME.fullmatch, names))
+    if len(names) < 2 or not (is_title or is_plain):
         return None
     body = [line.text for line in lines[at + 1 :] if line.text and not _RULED.fullmatch(line.text)]
     is_head = len(names) >= _HEAD_COLUMNS and all(map(str.isupper, names))
     rows = [_GAP.split(row.strip()) for row in body]
     is_even = all(len(row) == len(names) for row in rows)
-    if not body or not (is_head or is_even):
+    is_table = is_head or (is_even and (is_title or _has_numbers(rows)))
+    if not body or not is_table:
         return None
     items: list[Any] = [row.strip() for row in body]
     starts = _word_starts(lines[at].text)

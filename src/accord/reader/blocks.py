@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+import msgspec
+
 from accord.reader.reading import Notes
 
 RESULT_NAMES: Final = {
@@ -197,3 +199,69 @@ def _link(address: str, part: Mapping[str, Any], media_type: Any) -> dict[str, A
     name = part.get("filename") or address.rsplit("/", 1)[-1] or address
     found = {"type": "resource_link", "uri": address, "name": str(name)}
     return found | {"mimeType": media_type} if isinstance(media_type, str) else found
+
+
+# Content
+
+
+def sorted_content(content: Any, notes: Notes) -> tuple[list[str], list[Mapping[str, Any]]]:
+    """Return the texts in content, and the blocks that are none."""
+    if type(content) is list and len(content) == 1 and type(content[0]) is dict:
+        (block,) = content
+        if block.get("type") == "text" and type(block.get("text")) is str:
+            return [block["text"]], []  # as nearly always
+    return _sorted(_blocks(content, notes), notes)
+
+
+def _blocks(content: Any, notes: Notes) -> list[dict[str, Any]]:
+    """What can be content; the rest is told of."""
+    if not isinstance(content, list):
+        return []
+    blocks = [
+        each
+        for each in content
+        if isinstance(each, dict) and ("text" in each or each.get("type") != "text")
+    ]
+    if len(blocks) < len(content):
+        notes.finding("content has entries that are not content blocks")
+    return blocks
+
+
+def _sorted(
+    blocks: list[dict[str, Any]], notes: Notes
+) -> tuple[list[str], list[Mapping[str, Any]]]:
+    """The texts, and what is none."""
+    texts: list[str] = []
+    others: list[Mapping[str, Any]] = []
+    for block in blocks:
+        if block.get("type") != "text":
+            others.append(block)
+            continue
+        text = block["text"]
+        texts.append(text if isinstance(text, str) else _as_text(text, notes))
+    return texts, others
+
+
+def _as_text(text: Any, notes: Notes) -> str:
+    notes.finding("the text of a block is not a string")
+    try:
+        return msgspec.json.encode(text, enc_hook=str).decode()
+    except (RecursionError, UnicodeEncodeError, TypeError):
+        return str(text)
+
+
+def described(block: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A block without its bytes, and with their number."""
+    shown = {key: value for key, value in block.items() if key != "data"}
+    data = block.get("data")
+    if isinstance(data, str):
+        shown["bytes"] = _base64_length(data)
+    resource = block.get("resource")
+    if isinstance(resource, dict) and isinstance(resource.get("blob"), str):
+        inner = {key: value for key, value in resource.items() if key != "blob"}
+        shown["resource"] = {**inner, "bytes": _base64_length(resource["blob"])}
+    return shown
+
+
+def _base64_length(text: str) -> int:
+    return len(text) * 3 // 4 - text[-2:].count("=")

@@ -6,14 +6,12 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from accord.reader.call import Call
-from accord.reader.lexicon import squeezed, words, words_of
-from accord.reader.lexicon.members import NUMBERS, Member, is_of_list, member_of
+from accord.reader.lexicon import squeezed, words
+from accord.reader.lexicon.members import is_of_list, member_of
 from accord.reader.reading import Confidence
 
 _SUMS: Final = words("members.sums")
-_CONTAINERS: Final = words("members.containers")
-_SAID: Final = words("members.said")
-_FIELDS: Final = words("members.of-one")
+CONTAINERS: Final = words("members.containers")
 _STREAMS: Final = words("members.streams")
 _MEASURES: Final = words("members.measures")
 _GRAPH: Final = words("members.graph")
@@ -35,14 +33,12 @@ _NOTHING: Final = re.compile(
 )
 """What stands for the items where there are none: `(empty directory)`."""
 _NUMBERED: Final = re.compile(r"(?P<stem>[A-Za-z]{2,30})[_ -]?(?P<n>\d{1,6})")
-_DEEPEST: Final = 5
+DEEPEST: Final = 5
 """Containers within each other."""
 _FEW: Final = 3
 """Facts beside an array that may be about it; more are about a thing that has it."""
 _MANY: Final = 8
 """Members that only a thing has beside an array."""
-_FEWEST: Final = 3
-"""Members of an object that are items by their values alone."""
 _SHORT: Final = 40
 """Characters of a value that adds little to what was asked for."""
 _BY_CHANCE: Final = 9
@@ -101,7 +97,7 @@ def _in_object(
     arrays = [name for name, each in value.items() if isinstance(each, list)]
     main = [name for name in arrays if not member_of(name).is_beside]
     if not main:
-        if not arrays and not _has_objects(value):
+        if not arrays and dict not in map(type, value.values()):
             return None
         found = _numbered(value, path) if call.wants_many and not call.is_about_one else None
         found = found or _deeper(value, call, arguments, path)
@@ -151,13 +147,6 @@ def _both(value: Mapping[str, Any], names: list[str], path: tuple[str, ...]) -> 
 
 def _is_of_files(name: str) -> bool:
     return member_of(name).noun == "file"
-
-
-def _has_objects(value: Mapping[str, Any]) -> bool:
-    for each in value.values():  # noqa: SIM110 - a generator would cost more than it looks at
-        if isinstance(each, dict):
-            return True
-    return False
 
 
 def _numbered(value: Mapping[str, Any], path: tuple[str, ...]) -> Collection | None:
@@ -241,7 +230,9 @@ def _judged(
     is_listed = call.intent == "list" or (items and type(items[0]) is dict)
     if not is_listed and (_is_one_value(name, items) or _is_given(items, rest, arguments)):
         return None
-    if rest.keys() <= _NO_MATTER or (call.wants_many and _tells_page(rest)):
+    if rest.keys() <= _NO_MATTER or (
+        call.wants_many and any(member_of(name).is_paging for name in rest)
+    ):
         return "certain"
     main = member_of(name)
     is_named = main.is_generic or (main.noun in call.nouns and not _is_checked(items, call))
@@ -265,14 +256,19 @@ def _judged(
         return "certain"
     if is_named or call.wants_many:
         return "likely"
-    holds_objects = bool(items) and all(isinstance(item, dict) for item in items)
     others = (each for beside, each in rest.items() if beside not in _SUMS)
     if is_counted and not any(isinstance(each, dict | list) for each in others):
         return "likely"
-    is_plural = name != main.noun and not call.is_about_one
-    is_all = is_plural and bool(items) and all(each in arguments.values() for each in rest.values())
-    is_all = is_all and call.intent == "unknown"
-    return "guess" if is_all or (holds_objects and _is_little(rest, call, arguments)) else None
+    is_echoed = name != main.noun and _is_echo(rest, call, arguments)
+    is_objects = bool(items) and all(isinstance(item, dict) for item in items)
+    return "guess" if is_echoed or (is_objects and _is_little(rest, call, arguments)) else None
+
+
+def _is_echo(rest: Mapping[str, Any], call: Call, arguments: Mapping[str, Any]) -> bool:
+    """Whether all that stands beside an array is what was asked for."""
+    if call.intent != "unknown" or call.is_about_one:
+        return False
+    return all(each in arguments.values() for each in rest.values())
 
 
 def _is_given(items: list[Any], rest: Mapping[str, Any], arguments: Mapping[str, Any]) -> bool:
@@ -330,13 +326,6 @@ def _is_much(rest: Mapping[str, Any]) -> bool:
     return len(facts) > _FEW or has_text
 
 
-def _tells_page(rest: Mapping[str, Any]) -> bool:
-    for name in rest:  # noqa: SIM110 - a generator would cost more than it looks at
-        if member_of(name).is_paging:
-            return True
-    return False
-
-
 def _told(rest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """What stands beside an array, also in an object that sums it up."""
     for name, each in rest.items():
@@ -388,10 +377,10 @@ def _deeper(
     value: Mapping[str, Any], call: Call, arguments: Mapping[str, Any], path: tuple[str, ...]
 ) -> Collection | None:
     """Into the one member that holds the payload, if the others only go along with it."""
-    if len(path) >= _DEEPEST:
+    if len(path) >= DEEPEST:
         return None
     inner = [name for name, each in value.items() if isinstance(each, dict) and each]
-    holders = [name for name in inner if name.lower() in _CONTAINERS]
+    holders = [name for name in inner if name.lower() in CONTAINERS]
     is_only = len(value) == 1 or (call.wants_many and len(inner) == 1)
     chosen = holders if len(holders) == 1 else inner if is_only else []
     if len(chosen) != 1 or (chosen == ["content"] and not _PLACES.isdisjoint(map(squeezed, value))):
@@ -417,17 +406,6 @@ def is_generic(found: Collection) -> bool:
     return len(found.path) == 1 and member_of(found.path[0]).is_generic
 
 
-# Objects that hold several things by their names
-
-
-def is_one(value: Mapping[str, Any]) -> bool:
-    """Whether an object is a thing with a name of its own, rather than words about a list."""
-    members = [(member_of(name), each) for name, each in value.items()]
-    if any(member.is_paging or member.is_count for member, _ in members):
-        return False
-    return any(member.is_identity and isinstance(each, str | int) for member, each in members)
-
-
 def row_objects(columns: Any, rows: list[Any]) -> list[Any] | None:
     """Rows that are lists, as objects by the names of their columns; None if they do not fit.
 
@@ -441,88 +419,3 @@ def row_objects(columns: Any, rows: list[Any]) -> list[Any] | None:
     if not all(isinstance(row, list) and len(row) == len(names) for row in rows):
         return None
     return [dict(zip(names, row, strict=True)) for row in rows]
-
-
-def named_things(value: Mapping[str, Any]) -> list[Any] | None:
-    """The objects of an object that has nothing but those, alike, each by its name."""
-    things = [each for each in value.values() if isinstance(each, dict)]
-    if len(things) < 2 or len(things) < len(value) or not set(things[0]).intersection(*things[1:]):
-        return None
-    return [keyed(name, each) for name, each in value.items()]
-
-
-def mapped(value: Mapping[str, Any], called: tuple[str, ...], depth: int = 0) -> Collection | None:
-    """What an object holds by name, itself or in its one member that is named for several."""
-    things = entries(value) if len(value) > 1 else None
-    if things is not None:
-        return Collection(things, {}, (), "guess")
-    inner = [name for name, each in value.items() if isinstance(each, dict | list) and each]
-    if len(inner) != 1 or not isinstance(value[inner[0]], dict):
-        return None
-    name = inner[0]
-    if name.lower() in _CONTAINERS:
-        deeper = mapped(value[name], called, depth + 1) if depth < _DEEPEST else None
-        return deeper and deeper._replace(path=(name, *deeper.path))
-    rest = {each: value[each] for each in value if each != name}
-    if any(isinstance(each, str) and not _goes_along(beside) for beside, each in rest.items()):
-        return None
-    words = words_of(name)
-    is_named = bool(words) and set(words).issubset(called)
-    things = entries(value[name], is_held=True) if is_named else None
-    return None if things is None else Collection(things, rest, (name,), "guess")
-
-
-def _goes_along(name: str) -> bool:
-    """Whether a member says how it went, or by which number, rather than what of."""
-    return name in _SAID or name.endswith(("_id", "Id")) or member_of(name).is_paging
-
-
-def entries(value: Mapping[str, Any], *, is_held: bool = False) -> list[Any] | None:
-    """The members of an object that are all of one kind and have names of their own.
-
-    `is_held`: it goes by the name of several things; else they have to be sentences, or objects.
-    """
-    if not value or not _SAID.isdisjoint(value) or not _FIELDS.isdisjoint(value):
-        return None
-    if any(each.is_identity or each.is_beside for each in map(member_of, value)):
-        return None
-    each_of = value.values()
-    if all(isinstance(each, dict) for each in each_of):
-        return [keyed(name, each) for name, each in value.items()]
-    are_texts = all(isinstance(each, str) and "\n" not in each for each in each_of)
-    if are_texts and not is_held:
-        are_texts = len(value) >= _FEWEST and all(" " in each for each in each_of)
-    are_groups = is_held and all(
-        isinstance(each, list) and not _holds_objects(each) for each in each_of
-    )
-    are_figures = is_held and all(type(each) is int for each in each_of)
-    if not (are_texts or are_groups or are_figures):
-        return None
-    return [{"key": name, "value": each} for name, each in value.items()]
-
-
-def _holds_objects(items: list[Any]) -> bool:
-    return any(isinstance(item, dict) for item in items)
-
-
-def keyed(name: str, thing: dict[str, Any]) -> dict[str, Any]:
-    """A thing with the name that it goes by."""
-    return {"_key" if "key" in thing else "key": name, **thing}
-
-
-def nothing_in(value: Mapping[str, Any], nouns: frozenset[str]) -> bool:
-    """Whether an object without any array says that the number of things in it is none."""
-    if any(isinstance(each, list) for each in value.values()):
-        return False
-    if len(value) > _MANY and is_one(value):
-        return False
-    return any(
-        type(each) is int and each == 0 and (member.is_count or _is_number_of(member, nouns))
-        for member, each in ((member_of(name), each) for name, each in value.items())
-    )
-
-
-def _is_number_of(member: Member, nouns: frozenset[str]) -> bool:
-    """Whether a member counts what was asked for, or a kind of things by one word."""
-    counted = member.number_of - NUMBERS
-    return len(counted) == 1 or not counted.isdisjoint(nouns)

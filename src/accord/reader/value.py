@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from accord.model.response import META_KEY
-from accord.reader.blocks import is_block
+from accord.reader.blocks import described, is_block, sorted_content
 from accord.reader.details import Detailed, details_after, split_object
 from accord.reader.formats.indented import toon_value, yaml_value
 from accord.reader.formats.json_text import (
@@ -79,10 +79,9 @@ def find(
 
     `is_answer` means that the text is the tool's own, not a document that it gives.
     """
-    texts, others = _content(result.get("content"), notes)
-    meta = result.get("_meta")
+    texts, others = sorted_content(result.get("content"), notes)
+    meta, structure = result.get("_meta"), result.get("structuredContent")
     beside = meta.get(META_KEY) if isinstance(meta, dict) else None
-    structure = result.get("structuredContent", _ABSENT)
     words = details_after(texts[0], result, digs, is_answer=is_answer) if texts else None
     if words is not None:
         texts[0], digs = words.data, _digs_for(words, digs)
@@ -90,7 +89,7 @@ def find(
     if "inputRequests" in result and result.get("resultType") == ASKING:
         asked = {name: result[name] for name in _ASKED if name in result}
         value = Value(value=asked, origin=_OWN_MEMBERS)
-    elif structure is not _ABSENT and structure is not None:
+    elif structure is not None:
         value = _of_structure(structure, texts, notes, digs, is_wrapped=_is_marked(meta))
     elif texts:
         value = (_of_texts if words is None else _in_texts)(texts, notes, digs)
@@ -109,7 +108,7 @@ def find(
     elif words is not None and not value.beside:
         value.beside = words.details
     if others:
-        value.attachments = [_described(each) for each in others]
+        value.attachments = [described(each) for each in others]
     if extras and not value.origin.startswith("the result's own"):
         value.extras = _own_members(extras)
     return value
@@ -146,52 +145,6 @@ def _own_members(extras: dict[str, Any]) -> dict[str, Any]:
     if found is None:
         return extras
     return {"result": found.data} if found.is_wrapped else found.data
-
-
-def _content(content: Any, notes: Notes) -> tuple[list[str], list[Mapping[str, Any]]]:
-    """The texts, and what is none."""
-    if type(content) is list and len(content) == 1 and type(content[0]) is dict:
-        (block,) = content
-        if block.get("type") == "text" and type(block.get("text")) is str:
-            return [block["text"]], []  # as nearly always
-    return _sorted(_blocks(content, notes), notes)
-
-
-def _blocks(content: Any, notes: Notes) -> list[dict[str, Any]]:
-    """What can be content; the rest is told of."""
-    if not isinstance(content, list):
-        return []
-    blocks = [
-        each
-        for each in content
-        if isinstance(each, dict) and ("text" in each or each.get("type") != "text")
-    ]
-    if len(blocks) < len(content):
-        notes.finding("content has entries that are not content blocks")
-    return blocks
-
-
-def _sorted(
-    blocks: list[dict[str, Any]], notes: Notes
-) -> tuple[list[str], list[Mapping[str, Any]]]:
-    """The texts, and what is none."""
-    texts: list[str] = []
-    others: list[Mapping[str, Any]] = []
-    for block in blocks:
-        if block.get("type") != "text":
-            others.append(block)
-            continue
-        text = block["text"]
-        texts.append(text if isinstance(text, str) else _as_text(text, notes))
-    return texts, others
-
-
-def _as_text(text: Any, notes: Notes) -> str:
-    notes.finding("the text of a block is not a string")
-    try:
-        return msgspec.json.encode(text, enc_hook=str).decode()
-    except (RecursionError, UnicodeEncodeError, TypeError):
-        return str(text)
 
 
 def _is_marked(meta: Any) -> bool:
@@ -495,20 +448,3 @@ def _in_payload(payload: Any, is_text: bool, notes: Notes, digs: Digs, *, is_ans
     value = _of_text(words.data, "the text", notes, _digs_for(words, digs))
     value.beside = words.details
     return value
-
-
-def _described(block: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A block without its bytes, and with their number."""
-    shown = {key: value for key, value in block.items() if key != "data"}
-    data = block.get("data")
-    if isinstance(data, str):
-        shown["bytes"] = _base64_length(data)
-    resource = block.get("resource")
-    if isinstance(resource, dict) and isinstance(resource.get("blob"), str):
-        inner = {key: value for key, value in resource.items() if key != "blob"}
-        shown["resource"] = {**inner, "bytes": _base64_length(resource["blob"])}
-    return shown
-
-
-def _base64_length(text: str) -> int:
-    return len(text) * 3 // 4 - text[-2:].count("=")

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from accord.model.response import CATALOG, ResponseType
-from accord.reader.collection import Collection, entries, is_generic, keyed
+from accord.reader.collection import Collection, is_generic
 from accord.reader.evidence.facts import Facts, Verdict
 from accord.reader.items.fields import is_catalog, is_described
+from accord.reader.keyed import entries, keyed
 from accord.reader.lexicon.members import member_of
 from accord.reader.reading import Confidence
 

@@ -5,14 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from accord.reader.call import Call
-from accord.reader.collection import (
-    Collection,
-    is_generic,
-    is_one,
-    mapped,
-    named_things,
-    nothing_in,
-)
+from accord.reader.collection import Collection, is_generic
 from accord.reader.evidence.catalogs import kind_of_list
 from accord.reader.evidence.facts import Facts, Verdict
 from accord.reader.items import (
@@ -24,6 +17,7 @@ from accord.reader.items import (
     split_advice,
     states_count,
 )
+from accord.reader.keyed import is_one, mapped, named_things, nothing_in
 from accord.reader.lexicon.members import member_of
 from accord.reader.lexicon.tools import COMPUTING, EXPORTING
 from accord.reader.reading import Confidence

@@ -248,8 +248,7 @@ def headed(lines: Lines, wants_list: bool) -> Items | None:
     is_numbered = all(_NUMBERED.match(lines[at].words) for at in starts)
     if not is_numbered and not _are_fields(bodies):
         return None
-    items = [text_of(lines[a:b]) for a, b in pairwise([*starts, len(lines)])]
-    return Items([*items], told(lines[: starts[0]]), "", "headed")
+    return cut(lines, starts, "headed")
 
 
 def _are_fields(bodies: Sequence[Lines]) -> bool:
@@ -337,7 +336,7 @@ def counted(lines: Lines, wants_list: bool) -> Items | None:
     parts = between_blanks(lines[1:], "rule")
     if len(parts) in numbers:
         return Items([text_of(each) for each in parts], heading, "", "counted-paragraphs")
-    return as_many(lines, numbers) if wants_list else None
+    return None
 
 
 def as_many(lines: Lines, numbers: set[int]) -> Items | None:

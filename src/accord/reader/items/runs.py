@@ -172,13 +172,12 @@ def alike(lines: Lines, wants_list: bool) -> Items | None:
             return None
         if len(starts) == 1 and end < len(lines) and _mark(lines[-1]) == "sign" != mark:
             continue  # a label above lines that have another mark
-        if _is_title(lines, starts):
-            del starts[0]
         if end < len(lines):
             return None  # nothing sets that line apart
         found = cut(lines, starts, "alike-lines")
         found = found and _messages(found) if mark == "[" else found
-        if found and (len(starts) > 1 or _SHOWN.search(found.heading) or _is_pairs(lines[at])):
+        is_pairs = _PAIRS.fullmatch(lines[at].text) is not None
+        if found and (len(starts) > 1 or _SHOWN.search(found.heading) or is_pairs):
             return found
         return None
     return None
@@ -213,21 +212,6 @@ def _messages(found: Items) -> Items:
     if len(items) < len(messages) or is_log or is_labelled:
         return found
     return found._replace(items=[*items])
-
-
-def _is_pairs(line: Line) -> bool:
-    return _PAIRS.fullmatch(line.text) is not None
-
-
-def _is_title(lines: Lines, starts: list[int]) -> bool:
-    """True if the first of some marked lines is the heading of the others."""
-    below = [lines[at + 1] if at + 1 < len(lines) else None for at in starts]
-    has_more = [line is not None and line.indent > 0 for line in below]
-    if len(starts) > 2 and not has_more[0] and all(has_more[1:]):
-        return True
-    is_apart = [line is not None and not line.text for line in below]
-    is_sign = not lines[starts[0]].text[:1].isascii()
-    return len(starts) > 1 and is_sign and is_apart[0] and not any(is_apart[1:])
 
 
 # Lines with no mark

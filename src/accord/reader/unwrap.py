@@ -1,6 +1,6 @@
 """Whatever a reply came in, off: bytes, an SDK's object, JSON-RPC, a workflow tool's wrapping."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -35,7 +35,7 @@ _UNUSUAL: Final = _MARKED | {"jsonrpc"}
 _decode: Final = msgspec.json.Decoder().decode
 _WRAPPINGS: Final = ("output", "response", "json")
 _BINARY_SHARE: Final = 0.05
-_MOST_LOOKED_AT: Final = 256
+_MOST_LOOKED_AT: Final = 64
 """Containers that are looked at for one that comes again."""
 
 
@@ -63,7 +63,7 @@ def unwrap_again(reply: Any, notes: Notes) -> Reply:
 def _from_object_held(reply: Any, notes: Notes) -> Reply:
     """What a caller holds: decoded JSON, or an object of an SDK."""
     if type(reply) is dict or type(reply) is list:
-        is_shared = repeats_itself(reply)
+        is_shared = not _has_one_text(reply) and repeats_itself(reply)
         if is_shared or not looks_plain(reply):
             if is_shared:
                 notes.finding("parts of the value are repeated; it was copied within limits")
@@ -82,17 +82,28 @@ def _from_object_held(reply: Any, notes: Notes) -> Reply:
     return found if isinstance(found, Reply) else _from_value(found, notes, 0)
 
 
+def _has_one_text(reply: Any) -> bool:
+    """Whether a reply is one text and nothing else, so that nothing in it can be repeated."""
+    result = reply.get("result", reply) if type(reply) is dict else None
+    if type(result) is not dict or len(result) > 1 + ("isError" in result):
+        return False
+    return _is_usual(result) and type(result["content"][0]["text"]) is str
+
+
 def repeats_itself(value: Any) -> bool:
     """Whether containers hold one and the same other: what is small may then be without end.
 
     Of a list, the first two items and the last are looked at.
     """
-    seen = {id(value)}
-    found = [value]
+    found, seen = [value], {id(value)}
     for each in found:
-        inner = each.values() if type(each) is dict else (*each[:2], *each[max(2, len(each) - 1) :])
+        if type(each) is dict:
+            inner: Iterable[Any] = each.values()
+        else:
+            inner = each if len(each) < 4 else (each[0], each[1], each[-1])
         for one in inner:
-            if (type(one) is dict or type(one) is list) and one:
+            kind = type(one)
+            if (kind is dict or kind is list) and one:
                 if id(one) in seen:
                     return True
                 seen.add(id(one))

@@ -18,6 +18,7 @@ _GRAPH: Final = words("members.graph")
 _FOLDERS: Final = words("members.folders")
 _CHECKS: Final = words("members.checks")
 _NO_MATTER: Final = words("members.no-matter")
+_VERDICTS: Final = words("members.verdicts")
 _COLUMNS: Final = words("members.columns")
 _PLACES: Final = words("members.places")
 _TITLES: Final = frozenset({"name", "title"})
@@ -227,12 +228,9 @@ def _judged(
     arguments: Mapping[str, Any],
 ) -> Confidence | None:
     """How sure it is that an object is about this array, rather than a thing that has it."""
-    is_listed = call.intent == "list" or (items and type(items[0]) is dict)
-    if not is_listed and (_is_one_value(name, items) or _is_given(items, rest, arguments)):
+    if _is_of_one(name, items, rest, call, arguments):
         return None
-    if rest.keys() <= _NO_MATTER or (
-        call.wants_many and any(member_of(name).is_paging for name in rest)
-    ):
+    if _is_all(rest, call):
         return "certain"
     main = member_of(name)
     is_named = main.is_generic or (main.noun in call.nouns and not _is_checked(items, call))
@@ -262,6 +260,28 @@ def _judged(
     is_echoed = name != main.noun and _is_echo(rest, call, arguments)
     is_objects = bool(items) and all(isinstance(item, dict) for item in items)
     return "guess" if is_echoed or (is_objects and _is_little(rest, call, arguments)) else None
+
+
+def _is_of_one(
+    name: str,
+    items: list[Any],
+    rest: Mapping[str, Any],
+    call: Call,
+    arguments: Mapping[str, Any],
+) -> bool:
+    """Whether an array cannot be but a part: beside a verdict, one value, or what was given."""
+    if not _VERDICTS.isdisjoint(map(squeezed, rest)):
+        return True
+    if call.intent == "list" or (items and type(items[0]) is dict):
+        return False
+    return _is_one_value(name, items) or _is_given(items, rest, arguments)
+
+
+def _is_all(rest: Mapping[str, Any], call: Call) -> bool:
+    """Whether nothing stands beside an array, or what only a list has, from a tool that lists."""
+    if rest.keys() <= _NO_MATTER:
+        return True
+    return call.wants_many and any(member_of(name).is_paging for name in rest)
 
 
 def _is_echo(rest: Mapping[str, Any], call: Call, arguments: Mapping[str, Any]) -> bool:

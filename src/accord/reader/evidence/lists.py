@@ -18,6 +18,7 @@ from accord.reader.items import (
     states_count,
 )
 from accord.reader.keyed import is_one, mapped, named_things, nothing_in
+from accord.reader.lexicon import words
 from accord.reader.lexicon.members import member_of
 from accord.reader.lexicon.tools import COMPUTING, EXPORTING
 from accord.reader.reading import Confidence
@@ -30,6 +31,7 @@ from accord.reader.sentences import (
     split_sentence,
 )
 
+_SEARCHING: Final = words("arguments.searches") | {"query"}
 _HISTORIES: Final = frozenset({"log", "logs", "history"})
 _LINES: Final = frozenset({"alike-lines", "tagged-lines", "paths", "bullets", "plain-lines"})
 """What the lines of a log may look like as well."""
@@ -167,7 +169,7 @@ def itemised(facts: Facts) -> Verdict | None:
         return None
     if call.gives_content or call.gives_prose:
         return _counted(facts, words)
-    wants_list = call.wants_many or _opens(words.lstrip("#* \n"))
+    wants_list = call.wants_many or _opens(words.lstrip("#* \n")) or _searches(facts)
     if (asked := _as_many_as_asked(facts, words)) is not None:
         return asked
     items = find_items(words, wants_list=wants_list, blocks=facts.texts)
@@ -192,6 +194,12 @@ def itemised(facts: Facts) -> Verdict | None:
     if is_bare and call.is_query:
         items = items._replace(items=items.items[1:], heading=items.items[0])
     return Verdict(kind_of_list(facts, items.heading, items.closing), "likely", found=items)
+
+
+def _searches(facts: Facts) -> bool:
+    """Whether an argument says what to look for: `query`."""
+    is_open = facts.call.intent in ("read", "unknown") and not facts.call.is_about_one
+    return is_open and not _SEARCHING.isdisjoint(facts.arguments)
 
 
 def _as_many_as_asked(facts: Facts, words: str) -> Verdict | None:

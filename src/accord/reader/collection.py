@@ -18,7 +18,7 @@ _GRAPH: Final = words("members.graph")
 _FOLDERS: Final = words("members.folders")
 _CHECKS: Final = words("members.checks")
 _NO_MATTER: Final = words("members.no-matter")
-_VERDICTS: Final = words("members.verdicts")
+_JUDGEMENTS: Final = words("members.judgements")
 _COLUMNS: Final = words("members.columns")
 _PLACES: Final = words("members.places")
 _TITLES: Final = frozenset({"name", "title"})
@@ -270,7 +270,7 @@ def _is_of_one(
     arguments: Mapping[str, Any],
 ) -> bool:
     """Whether an array cannot be but a part: beside a verdict, one value, or what was given."""
-    if not _VERDICTS.isdisjoint(map(squeezed, rest)):
+    if not _JUDGEMENTS.isdisjoint(map(squeezed, rest)):
         return True
     if call.intent == "list" or (items and type(items[0]) is dict):
         return False

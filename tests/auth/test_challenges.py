@@ -13,7 +13,8 @@ import pytest
 from fastapi import FastAPI
 
 import wire
-from accord import Server, TokenVerifier
+from accord import Caller, Server, TokenVerifier
+from accord.auth import TokenRequest
 from commands import ACCORD, SAMPLES
 from http_peer import HttpPeer, HttpServer, Response
 from samples import guarded
@@ -483,3 +484,63 @@ def test_rfc_7662_2_3_an_issuer_that_fails_is_503() -> None:
             assert (response.status, response.headers["Retry-After"]) == (503, "1")
             assert "401" not in response.body.decode()
             peer.close()
+
+
+def test_a_prefix_from_the_request_cannot_write_into_a_header(issuer: Issuer) -> None:
+    app = guarded.build(auth=verifier_of(issuer)).asgi()
+    sent: list[Any] = []
+
+    async def send_(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b"{}", "more_body": False}
+
+    prefix = '/a"\r\nX-Evil: 1'
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": f"{prefix}/mcp",
+        "root_path": prefix,
+        "headers": [(b"host", b"127.0.0.1:8000"), (b"content-type", b"application/json")],
+    }
+    asyncio.run(app(scope, receive, send_))
+    headers = dict(sent[0]["headers"])
+    assert sent[0]["status"] == 401
+    assert b"\r" not in headers[b"www-authenticate"]
+    assert headers[b"www-authenticate"].count(b'"') == 2
+
+
+def test_a_verdict_that_depends_on_the_request_is_not_kept() -> None:
+    class Proving:
+        cache_seconds = 0
+
+        async def verify(self, token: str, request: TokenRequest) -> Caller | None:
+            is_proven = request.headers.get(b"x-proof") == b"yes"
+            return Caller(issuer="https://as.example", subject="zoe") if is_proven else None
+
+    app = guarded.build(auth=Proving()).asgi()
+    message = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+
+    async def scenario() -> list[int]:
+        transport = httpx2.ASGITransport(app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            found = []
+            for proof in ("yes", "no", "yes", "no"):
+                headers = {"Authorization": "Bearer t", "X-Proof": proof}
+                response = await client.post("/mcp", json=message, headers=headers)
+                found.append(response.status_code)
+            return found
+
+    assert asyncio.run(scenario()) == [200, 401, 200, 401]
+
+
+def test_a_verifier_that_fails_lets_nobody_in() -> None:
+    class Broken:
+        async def verify(self, token: str, request: TokenRequest) -> Caller | None:
+            raise RuntimeError("secret detail")
+
+    message = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    app = guarded.build(auth=Broken()).asgi()
+    with pytest.raises(RuntimeError):  # the ASGI server answers with 500
+        asyncio.run(ask(app, "t", message))

@@ -309,6 +309,36 @@ def test_with_a_public_url_and_no_admin_scope_nobody_sees_counters(issuer: Issue
         peer.close()
 
 
+def test_with_a_public_url_and_no_verifier_the_page_is_not_public() -> None:
+    with serving(f"{SAMPLES}/shared.py:server", "--public-url", "https://shop.example") as server:
+        peer = HttpPeer(server.port)
+        for path in ("/metrics", "/", "/inspector/api/tools"):
+            assert peer.visit("GET", path=path).status == 403
+        assert peer.visit("GET", path="/health").status == 200
+        peer.close()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_public_url_alone_does_not_open_the_port(workers: int) -> None:
+    words = ["--public-url", "https://shop.example", "--workers", str(workers)]
+    command = [ACCORD, "serve", f"{SAMPLES}/shared.py:server", "--http", "0.0.0.0:0", *words]
+    done = run(command, env=ENVIRONMENT)
+    assert done.code == 2
+    assert "can be reached from elsewhere" in done.err
+
+
+def test_a_tool_name_of_a_stranger_is_not_kept(issuer: Issuer) -> None:
+    with serving(GUARDED, "--rate", "2/h", ISSUER=issuer.url) as server:
+        statuses = [status_of(server, issuer.token(), f"x{number}") for number in range(3)]
+        assert statuses[-1] == 429
+
+
+def test_another_header_is_no_way_around_a_limit() -> None:
+    with serving(f"{SAMPLES}/shared.py:server", "--rate", "2/h") as server:
+        statuses = [status_of(server, f"token{number}", "pid") for number in range(3)]
+        assert statuses == [200, 200, 429]
+
+
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_the_log_has_subject_and_client_but_no_token(issuer: Issuer, form: str) -> None:
     name = "zo\x1b[31m\nforged success 0.1 ms " + "x" * 300

@@ -49,6 +49,9 @@ class Verdicts:
         """Return the grant of a token, or None; raise Unavailable if that cannot be known."""
         if len(token) > MAX_TOKEN or _TOKEN.fullmatch(token) is None:
             return None
+        if self._seconds <= 0:  # it depends on the request, so that none is like another
+            caller = await self._verifier.verify(token, request)
+            return None if caller is None else self._grant(caller)
         digest = sha256(token.encode()).digest()
         while True:
             now = self._clock()
@@ -85,15 +88,18 @@ class Verdicts:
                 waiting.set_result(outcome)
 
     def _keep(self, digest: bytes, caller: Caller | None) -> Grant | None:
-        now = self._clock()
         if caller is None:
-            _put(self._refused, digest, now + _REFUSED_SECONDS, self._limit)
+            until = self._clock() + _REFUSED_SECONDS
+            _put(self._refused, digest, until, self._limit)
             return None
-        end = caller.claims.get("exp")
-        expires = end + self._leeway if is_time(end) else inf
-        grant = Grant(caller, min(expires, now + self._seconds), expires)
+        grant = self._grant(caller)
         _put(self._grants, digest, grant, self._limit)
         return grant
+
+    def _grant(self, caller: Caller) -> Grant:
+        end = caller.claims.get("exp")
+        expires = end + self._leeway if is_time(end) else inf
+        return Grant(caller, min(expires, self._clock() + self._seconds), expires)
 
 
 def _put(kept: dict[bytes, V], digest: bytes, value: V, limit: int) -> None:

@@ -86,6 +86,7 @@ def http_settings(options: argparse.Namespace, own: "Verifier | None") -> Mappin
     verifier = _verifier(options)
     if verifier is None and own is None:
         _require_verifier(options)
+        _require_names(options)
     return {
         "auth": verifier,
         "public_url": options.public_url,
@@ -108,6 +109,14 @@ def _require_verifier(options: argparse.Namespace) -> None:
         if getattr(options, name):
             option = f"--{name.replace('_', '-')}"
             raise ContractError(f"{option} needs callers with tokens: --issuer or --token-file")
+
+
+def _require_names(options: argparse.Namespace) -> None:
+    """Raise if a public URL alone would let everybody in: without tokens, hosts must be named."""
+    if options.public_url is not None and not options.allow_host:
+        from accord.serve.http.address import Address, require_loopback
+
+        require_loopback(Address.parse(options.http))
 
 
 def _tls(options: argparse.Namespace) -> tuple[Path, Path] | None:

@@ -66,7 +66,8 @@ class Verifier(Protocol):
 
     It may have attributes: `issuers` and `audiences`, by which the metadata of the server names the
     authorization servers and its own URL; `scopes`, which each call needs; and `cache_seconds`, for
-    which a verdict is kept unless the claim `exp` is earlier: by default, and at most, 300.
+    which a verdict is kept unless the claim `exp` is earlier: by default, and at most, 300. It is 0
+    for a verifier whose verdict depends on the request, such as on a proof of possession.
     """
 
     async def verify(self, token: str, request: TokenRequest) -> Caller | None:

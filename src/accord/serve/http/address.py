@@ -34,16 +34,22 @@ class Address(NamedTuple):
         return f"http://{host}:{self.port}"
 
 
+def require_loopback(address: Address) -> None:
+    """Raise if an address can be reached from elsewhere."""
+    if address.host not in _LOOPBACK:
+        raise ContractError(
+            f"{address.host!r} can be reached from elsewhere; name the hosts it may answer to with"
+            " --allow-host, or listen on 127.0.0.1"
+        )
+
+
 @contextmanager
 def listening(
     address: Address, allow_hosts: tuple[str, ...] = ()
 ) -> Iterator[tuple[socket.socket, Address]]:
     """Open a listening socket; gives it with its address, since port 0 lets the system choose."""
-    if address.host not in _LOOPBACK and not allow_hosts:
-        raise ContractError(
-            f"{address.host!r} can be reached from elsewhere; name the hosts it may answer to with"
-            " --allow-host, or listen on 127.0.0.1"
-        )
+    if not allow_hosts:
+        require_loopback(address)
     with _listen(address) as listener:
         yield listener, Address(address.host, listener.getsockname()[1])
 

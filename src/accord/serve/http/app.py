@@ -28,6 +28,7 @@ from accord.serve.http.execution import Execution, RequestRun
 from accord.serve.http.policy import CallPolicy
 from accord.serve.http.replies import response_to, unacceptable, without_null_id
 from accord.serve.http.request import (
+    NOT_PUBLIC,
     Head,
     Header,
     Heads,
@@ -333,6 +334,8 @@ class App:
     async def _serve_other(self, exchange: Exchange) -> Response | None:
         if exchange.path == "/health":
             return Response(200, self._health())
+        if self._guard is None and self._settings.public_url and exchange.path != "/read":
+            return refused(refuse(403, NOT_PUBLIC))
         if exchange.path == "/metrics":
             return await self._metrics(text(exchange.head.fields.get(b"accept")))
         if exchange.path == "/read" and self._settings.reader:

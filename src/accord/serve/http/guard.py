@@ -7,6 +7,7 @@ short: one lookup of the header as it came.
 from collections.abc import Coroutine, Sequence
 from time import time
 from typing import Any, Final
+from urllib.parse import quote
 
 import msgspec
 
@@ -26,7 +27,7 @@ from accord.errors import Reject
 from accord.model.caller import Grant, TokenRequest, Verifier, scopes_of
 from accord.protocol import Request, messages
 from accord.serve.http.exchange import Exchange
-from accord.serve.http.request import Header, admit, refuse
+from accord.serve.http.request import NOT_PUBLIC, Header, admit, refuse
 from accord.serve.http.response import Response, refused, retry_after
 from accord.serve.http.settings import Settings
 
@@ -38,7 +39,6 @@ _FORWARDED: Final = (b"forwarded", b"x-forwarded-for", b"x-real-ip")
 _SHARED: Final = (b"access-control-allow-origin", b"*")
 _METADATA_SECONDS: Final = 3_600
 _UNAVAILABLE: Final = "The access token cannot be verified now; try again later"
-_ADMIN: Final = "This is for loopback; elsewhere it needs a token with the scope of --admin-scope"
 
 
 class Guard:
@@ -92,7 +92,7 @@ class Guard:
         if exchange.path.startswith("/.well-known/"):
             return refused(refuse(404, "Nothing is here"))
         if self._settings.admin_scope is None:
-            return refused(refuse(403, _ADMIN))
+            return refused(refuse(403, NOT_PUBLIC))
         return self._verify(exchange, (self._settings.admin_scope,))
 
     def _is_open_admin(self, exchange: Exchange) -> bool:
@@ -196,4 +196,5 @@ class Guard:
         scope = exchange.scope
         host = exchange.head.fields.get(b"host", b"").decode("latin-1").lower()
         origin = f"{scope.get('scheme', 'http')}://{host}"
-        return Place(origin + scope.get("root_path", ""), self._settings.path.rstrip("/"))
+        prefix = quote(scope.get("root_path", ""))  # a mount may take a part of the request's path
+        return Place(origin + prefix, self._settings.path.rstrip("/"))

@@ -46,7 +46,8 @@ class CallPolicy:
                 problem = Problem.authorization(f"This needs a token with the scopes {needed}")
                 return Exclusion(response, problem)
         if self._limits is not None and request.method in _LIMITED:
-            tool = request.name if request.method == TOOLS_CALL else None
+            is_tool = request.method == TOOLS_CALL
+            tool = self._dispatcher.known_name(request) if is_tool else None
             excess = self._limits.excess(_key(exchange), tool)
             if excess is not None:
                 return _excluded(request, excess)
@@ -59,7 +60,8 @@ class CallPolicy:
 
 
 def _key(exchange: Exchange) -> bytes | str | None:
-    return exchange.principal or exchange.address
+    """Return the verified caller, else the address: a header could be another one each time."""
+    return exchange.address if exchange.grant is None else exchange.principal
 
 
 def _excluded(request: Request, excess: Excess) -> Exclusion:

@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
-from time import time
+from hashlib import sha256
+from time import monotonic, time
 from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import quote_plus
@@ -20,10 +22,36 @@ log = logging.getLogger("accord.auth")
 
 _MAX_OPEN: Final = 32  # requests to the issuer at once
 _MAX_WAITING: Final = 256  # tokens that wait for one of them
+_REFUSED_PER_SECOND: Final = 10.0  # tokens of one address that turn out not to be valid
+_REFUSED_AT_ONCE: Final = 50
+_MAX_ADDRESSES: Final = 10_000
+_MAX_KNOWN: Final = 10_000
 _LIMIT: Final = 65_536  # bytes of an answer
 _OK: Final = 200
 _NONE: Final[Mapping[str, Collection[str]]] = MappingProxyType({})
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class RefusalBudget:
+    """Keeps who makes tokens up from having the issuer asked about each of them."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._ready: OrderedDict[str | None, float] = OrderedDict()
+        """When the whole budget of an address is available again."""
+
+    def is_spent(self, address: str | None) -> bool:
+        """True if too many tokens of an address have just been refused."""
+        due = self._ready.get(address, 0.0)
+        return due - self._clock() > _REFUSED_AT_ONCE / _REFUSED_PER_SECOND
+
+    def spend(self, address: str | None) -> None:
+        """Count a token that was refused."""
+        now = self._clock()
+        self._ready[address] = max(now, self._ready.get(address, 0.0)) + 1 / _REFUSED_PER_SECOND
+        self._ready.move_to_end(address)
+        if len(self._ready) > _MAX_ADDRESSES:
+            self._ready.popitem(last=False)
 
 
 class Introspection:
@@ -59,22 +87,40 @@ class Introspection:
         self._url = url
         self._authorization = _basic(client_id, client_secret)
         self._clock = clock
+        self._budget = RefusalBudget()
+        self._known: OrderedDict[bytes, None] = OrderedDict()
+        """Digests of tokens that were valid lately; the issuer is always asked about these."""
         self._waiting = 0
         self._room: tuple[asyncio.AbstractEventLoop, asyncio.Semaphore] | None = None
 
     async def verify(self, token: str, request: TokenRequest) -> Caller | None:
         """Return the caller of a token; None if it is not valid for this server."""
-        if self._waiting >= _MAX_WAITING:
-            raise Unavailable("too many tokens wait for the issuer")
+        digest = sha256(token.encode()).digest()
+        if digest not in self._known:
+            if self._budget.is_spent(request.address):
+                raise Unavailable("too many tokens of this address are not valid")
+            if self._waiting >= _MAX_WAITING:
+                raise Unavailable("too many tokens wait for the issuer")
         self._waiting += 1
         try:
             async with self._semaphore():
                 answer = await self._ask(token)
         finally:
             self._waiting -= 1
-        if answer.get("active") is not True:
-            return None
-        return self._rules.caller(answer, self._clock(), is_jwt=False)
+        is_active = answer.get("active") is True
+        caller = self._rules.caller(answer, self._clock(), is_jwt=False) if is_active else None
+        self._note(digest, request.address, caller)
+        return caller
+
+    def _note(self, digest: bytes, address: str | None, caller: Caller | None) -> None:
+        """Remember a valid token, and count one that is not."""
+        self._known.pop(digest, None)
+        if caller is None:
+            self._budget.spend(address)
+            return
+        self._known[digest] = None
+        if len(self._known) > _MAX_KNOWN:
+            self._known.popitem(last=False)
 
     def _semaphore(self) -> asyncio.Semaphore:
         loop = asyncio.get_running_loop()

@@ -145,16 +145,16 @@ def test_input_state_is_of_its_caller(server: HttpServer, issuer: Issuer) -> Non
     peer.close()
 
 
-def expiring(issuer: Issuer, seconds: int) -> dict[str, str]:
+def expiring(issuer: Issuer, seconds: float) -> dict[str, str]:
     """A header with a token that is accepted for so many seconds more."""
-    return by(issuer, exp=int(time.time()) - 60 + seconds)
+    return by(issuer, exp=time.time() - 60 + seconds)
 
 
 def test_a_token_that_expires_in_a_session_is_refused_until_it_is_refreshed(
     server: HttpServer, issuer: Issuer
 ) -> None:
     with session(server, issuer) as zoe:
-        short, call = expiring(issuer, 2), zoe.calling("add", a=1, b=2)
+        short, call = expiring(issuer, 4), zoe.calling("add", a=1, b=2)
         assert zoe.post(call, short).status == 200
         deadline = time.monotonic() + 10
         while (last := zoe.post(call, short)).status == 200 and time.monotonic() < deadline:
@@ -169,7 +169,7 @@ def test_a_listening_stream_ends_with_its_token_and_goes_on_with_a_fresh_one(
 ) -> None:
     with session(server, issuer) as zoe:
         listener = zoe.again()
-        short = expiring(issuer, 2)
+        short = expiring(issuer, 4)
         stream = listener.visit("GET", {"Accept": "text/event-stream", **short})
         assert stream.status == 200
         events = stream.rest()  # it ends by itself
@@ -183,7 +183,7 @@ def test_a_listening_stream_ends_with_its_token_and_goes_on_with_a_fresh_one(
 
 
 def test_a_subscription_ends_with_its_token(server: HttpServer, issuer: Issuer) -> None:
-    peer = HttpPeer(server.port, headers=expiring(issuer, 2))
+    peer = HttpPeer(server.port, headers=expiring(issuer, 4))
     wanted = {"notifications": {"toolsListChanged": True}}
     stream = peer.ask("subscriptions/listen", wanted)
     assert stream.status == 200
@@ -192,7 +192,7 @@ def test_a_subscription_ends_with_its_token(server: HttpServer, issuer: Issuer) 
 
 
 def test_a_call_that_outlives_its_token_is_finished(server: HttpServer, issuer: Issuer) -> None:
-    peer = HttpPeer(server.port, headers=expiring(issuer, 1))
+    peer = HttpPeer(server.port, headers=expiring(issuer, 1.5))
     events = peer.post(peer.watching("count", to=40)).rest()
     assert events[-1].message["result"]["content"][0]["text"] == "40"
     peer.close()

@@ -333,7 +333,7 @@ class App:
 
     async def _serve_other(self, exchange: Exchange) -> Response | None:
         if exchange.path == "/health":
-            return Response(200, self._health())
+            return Response(200, self._health(exchange))
         if self._guard is None and self._settings.public_url and exchange.path != "/read":
             return refused(refuse(403, NOT_PUBLIC))
         if exchange.path == "/metrics":
@@ -352,9 +352,11 @@ class App:
             return await answer
         return refused(refuse(404, f"Nothing is here; MCP is at {self._settings.path}"))
 
-    def _health(self) -> bytes:
-        """Return the state of this process, and of the foreign servers behind it."""
-        upstreams = self._server.registry.upstreams
+    def _health(self, exchange: Exchange) -> bytes:
+        """Return the state of this process; on this machine, of the foreign servers too."""
+        guard, is_public = self._guard, self._settings.public_url is not None
+        is_local = not is_public if guard is None else guard.is_local(exchange)
+        upstreams = self._server.registry.upstreams if is_local else None
         return msgspec.json.encode(
             {"status": "ok"} | ({"upstreams": upstreams} if upstreams else {})
         )

@@ -87,7 +87,7 @@ class Guard:
 
     def _admit_admin(self, exchange: Exchange) -> Admission:
         """Admit a request that is not for callers: of an operator, or of anybody for health."""
-        if exchange.path == "/health" or self._is_open_admin(exchange):
+        if exchange.path == "/health" or self.is_local(exchange):
             return None
         if exchange.path.startswith("/.well-known/"):
             return refused(refuse(404, "Nothing is here"))
@@ -95,8 +95,8 @@ class Guard:
             return refused(refuse(403, NOT_PUBLIC))
         return self._verify(exchange, (self._settings.admin_scope,))
 
-    def _is_open_admin(self, exchange: Exchange) -> bool:
-        """True if counters and the page are shown without a token: on this machine only.
+    def is_local(self, exchange: Exchange) -> bool:
+        """True if a request is from this machine: it sees counters and the page without a token.
 
         Behind a proxy on this machine every address is loopback, so that does not count.
         """

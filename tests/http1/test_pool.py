@@ -20,6 +20,7 @@ from accord.http1 import (
     TooLarge,
     fetch,
 )
+from accord.http1.connection import Connection
 from client.connections import descriptors
 from http1.raw_server import OK, Peer, RawServer, Talk, both_loops, get, opened, raw_server, run
 
@@ -311,6 +312,56 @@ def test_a_server_that_misbehaves_is_an_error_and_its_connection_is_closed(
 
 
 @both_loops
+@pytest.mark.parametrize("is_reset", [False, True])
+def test_a_server_that_closes_every_connection_at_once_is_an_error_each_time(
+    is_reset: bool, loop: str
+) -> None:
+    """The end may arrive before the request is written, in between, or after it."""
+    count = 100
+
+    def serve(listener: socket.socket) -> None:
+        for _ in range(count):
+            accepted, _ = listener.accept()
+            if is_reset:
+                accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGER)
+            accepted.close()
+
+    async def main() -> int:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            url = URL.parse(f"http://127.0.0.1:{listener.getsockname()[1]}/")
+            serving = asyncio.create_task(asyncio.to_thread(serve, listener))
+            failed = 0
+            async with opened() as pool:
+                for number in range(count):
+                    with pytest.raises(HTTPError):
+                        await get(pool, url, b"x" * (number % 2 * 100_000))
+                    failed += 1
+            await serving
+            return failed
+
+    assert run(main(), loop) == count
+
+
+@both_loops
+def test_a_connection_that_has_ended_before_the_request_is_an_error(
+    loop: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def dial_and_wait(url: URL, proxy: object, connection: Connection, tls: object) -> None:
+        ended = asyncio.Event()
+        monkeypatch.setattr(connection, "_on_lost", lambda _: ended.set())
+        await asyncio.get_running_loop().create_connection(lambda: connection, url.host, url.port)
+        await ended.wait()
+
+    async def main() -> None:
+        async with raw_server(answering(then="close")) as server, opened() as pool:
+            with pytest.raises(ConnectionLost, match="at once"):
+                await get(pool, server.url, b"x")
+
+    monkeypatch.setattr("accord.http1.pool.dial", dial_and_wait)
+    run(main(), loop)
+
+
+@both_loops
 def test_a_response_before_the_request_is_read_ends_the_connection(loop: str) -> None:
     async def main() -> tuple[bytes, int]:
         async def talk(peer: Peer) -> None:
@@ -424,6 +475,23 @@ def test_a_response_that_is_left_early_closes_its_connection(loop: str) -> None:
             return pool.idle_count
 
     assert run(main(), loop) == 0
+
+
+@both_loops
+def test_reading_on_while_the_pool_closes_is_an_error(loop: str) -> None:
+    async def main() -> None:
+        async with raw_server(endless_body) as server, opened() as pool:
+            response = await pool.open("GET", server.url, {})
+            while len(response._parser.body) < 70_000:  # noqa: ASYNC110 - reading then pauses
+                await asyncio.sleep(0.01)
+            assert await anext(response)
+            closing = asyncio.create_task(pool.close())
+            await asyncio.sleep(0)
+            with pytest.raises(ConnectionLost):
+                await anext(response)
+            await closing
+
+    run(main(), loop)
 
 
 # Cancellation

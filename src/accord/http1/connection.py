@@ -39,6 +39,8 @@ class Connection(asyncio.Protocol):
         self._parser = ResponseParser(method)
         self._fault = None
         self._max_buffered = _MAX_BUFFERED
+        if not self._is_alive:
+            return False
         is_joined = len(body) <= _JOINED
         self.transport.write(head + body if is_joined else head)
         if self.transport.is_closing():
@@ -63,8 +65,7 @@ class Connection(asyncio.Protocol):
     def is_usable(self) -> bool:
         """True if an idle connection can be reused: it is open, and nothing has arrived."""
         return (
-            self.is_open
-            and not self.transport.is_closing()
+            self._is_alive
             and self._loop.time() < self.idle_until
             and not _has_input(self.transport)
         )
@@ -80,8 +81,7 @@ class Connection(asyncio.Protocol):
         if (
             parser is None
             or not parser.can_reuse
-            or not self.is_open
-            or self.transport.is_closing()
+            or not self._is_alive
             or self.transport.get_write_buffer_size()  # it has answered before it has read
         ):
             self.abort()
@@ -90,7 +90,12 @@ class Connection(asyncio.Protocol):
         return True
 
     def abort(self) -> None:
-        """Close the connection at once."""
+        """Close the connection at once; a response that is not complete is an error."""
+        parser = self._parser
+        if parser is not None and self._fault is None and not parser.is_complete:
+            self._fault = ConnectionLost(
+                "the connection was closed before the response was complete"
+            )
         if self.is_open:
             self.transport.abort()
 
@@ -104,6 +109,8 @@ class Connection(asyncio.Protocol):
         """Wait until more has arrived; raise the error that has ended the response."""
         if self._fault is not None:
             raise self._fault
+        if not self.is_open:
+            raise ConnectionLost("the connection is closed")
         self.resume()
         self._waiter = self._loop.create_future()
         try:
@@ -117,7 +124,7 @@ class Connection(asyncio.Protocol):
 
     def resume(self) -> None:
         """Read on, if reading has been paused."""
-        if self._is_paused and self.is_open:
+        if self._is_paused and self._is_alive:
             self._is_paused = False
             self.transport.resume_reading()
 
@@ -137,7 +144,7 @@ class Connection(asyncio.Protocol):
         except HTTPError as error:
             self._end(error)
             return
-        if len(parser.body) > self._max_buffered and not self._is_paused:
+        if len(parser.body) > self._max_buffered and not self._is_paused and self._is_alive:
             self._is_paused = True
             self.transport.pause_reading()
         self._wake()
@@ -149,6 +156,11 @@ class Connection(asyncio.Protocol):
         self.is_open = False
         self._end(_lost(exc) if exc is not None else None)
         self._on_lost(self)
+
+    @property
+    def _is_alive(self) -> bool:
+        """True while the transport takes calls: uvloop's raises once it is being closed."""
+        return self.is_open and not self.transport.is_closing()
 
     def _end(self, fault: HTTPError | None) -> None:
         """End the response with this error, or as the end of the connection does."""

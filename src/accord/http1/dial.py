@@ -68,7 +68,8 @@ async def _open_tunnel(url: URL, proxy: URL, connection: Connection) -> None:
     lines = [f"CONNECT {host}:{url.port} HTTP/1.1", f"host: {host}:{url.port}"]
     if proxy.credentials is not None:
         lines.append(f"proxy-authorization: {proxy.credentials}")
-    connection.send("CONNECT", "\r\n".join([*lines, "", ""]).encode(), b"")
+    if not connection.send("CONNECT", "\r\n".join([*lines, "", ""]).encode(), b""):
+        raise ConnectFailed(f"the proxy {proxy.bare} closed the connection at once")
     answer = await connection.receive_head()
     if answer.status not in _SUCCESS:
         raise ConnectFailed(f"the proxy {proxy.bare} answered with HTTP {answer.status}")

@@ -87,7 +87,9 @@ class Pool:
                 if connection.has_begun or not (is_safe or method in _SAFE):
                     raise
         connection = await self._connect(url, proxy)
-        connection.send(method, head, body or b"")
+        if not connection.send(method, head, body or b""):
+            connection.abort()
+            raise ConnectionLost("the server closed the connection at once")
         return await self._receive(connection, url)
 
     async def close(self) -> None:

@@ -294,6 +294,45 @@ def test_a_token_endpoint_that_is_away_does_not_end_the_sign_in() -> None:
     assert len(site.named("authorize")) == 1
 
 
+def test_a_server_that_is_waited_for_holds_up_no_other() -> None:
+    async def main() -> None:
+        first, second = Site(Variant()), Site(Variant())
+        pages: asyncio.Queue[str] = asyncio.Queue()
+        auth = sign_in(open_page=None, announce=pages.put_nowait)
+        second.tokens["access-0"] = set()
+        async with serving(first) as one, serving(second) as two:
+            waiting = asyncio.create_task(called_at(one, auth))
+            page = await pages.get()
+            other = asyncio.create_task(called_at(two, auth))
+            await asyncio.to_thread(agree, await pages.get())
+            assert await other == "well"
+            assert not waiting.done()
+            await asyncio.to_thread(agree, page)
+            assert await waiting == "well"
+
+    run(main())
+
+
+async def called_at(url: str, auth: Any) -> str:
+    async with Client(url, auth=auth) as client:
+        return str((await client.call_tool("hello")).value)
+
+
+def test_an_error_that_will_pass_does_not_end_the_sign_in() -> None:
+    async def say(client: Client, site: Site) -> None:
+        await call(client, site)
+        site.tokens.clear()
+        site.variant.rotates = False
+        site.variant.token_error = "temporarily_unavailable"
+        with pytest.raises(SignInError, match="temporarily_unavailable"):
+            await call(client, site)
+        site.variant.token_error = None
+        await call(client, site)
+
+    _, site = with_site(say)
+    assert len(site.named("authorize")) == 1
+
+
 def test_another_authorization_server_gets_nothing_of_the_first() -> None:
     async def main() -> tuple[Site, Site]:
         first, second = Site(Variant()), Site(Variant())

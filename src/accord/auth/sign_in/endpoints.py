@@ -117,23 +117,24 @@ class Endpoints:
         return msgspec.structs.replace(grant, tokens=tokens)
 
     async def revoke(self, grant: Grant) -> bool:
-        """Revoke the tokens of a grant (RFC 7009); return False if the server does not offer it."""
+        """Revoke the tokens of a grant (RFC 7009); return False unless all of them are.
+
+        A server may have no revocation, or none of access tokens that it does not keep.
+        """
         if grant.revocation_endpoint is None:
             return False
         tokens = {
             "refresh_token": grant.tokens.refresh_token,
             "access_token": grant.tokens.access_token,
         }
+        statuses = []
         for kind, token in tokens.items():
-            if token is None:
-                continue
-            given = {"token": token, "token_type_hint": kind}
-            form, headers = authenticated(grant.registration, given)
-            reply = await self._post(grant.revocation_endpoint, form=form, headers=headers)
-            if reply.status != 200:
-                activity = f"{bare(grant.issuer)} refused to revoke the tokens"
-                raise read_error(activity, reply.status, reply.body)
-        return True
+            if token is not None:
+                given = {"token": token, "token_type_hint": kind}
+                form, headers = authenticated(grant.registration, given)
+                reply = await self._post(grant.revocation_endpoint, form=form, headers=headers)
+                statuses.append(reply.status)
+        return all(status == 200 for status in statuses)
 
     async def _first(self, locations: Iterable[str]) -> tuple[bytes, str] | None:
         """Return the first document that exists, and where; None if all are known not to."""

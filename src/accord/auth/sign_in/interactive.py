@@ -25,6 +25,7 @@ from accord.auth.sign_in.store import Store, UserStore
 from accord.errors import ContractError, PeerError, SignInError
 
 _TIMEOUT: Final = 300.0  # seconds for a person to sign in
+_TEMPORARY: Final = frozenset({"server_error", "temporarily_unavailable", "slow_down"})
 
 
 class SignIn:
@@ -75,18 +76,19 @@ class SignIn:
         self._interaction = Interaction(announce, open_page, read_code, timeout)
         self._is_interactive = interactive
         self._store: Store = UserStore() if store is None else store
-        self._grants: dict[str, Grant] = {}
+        self._grants: dict[str, Grant | None] = {}
         self._signed_in: set[str] = set()
         self._stepped_up: set[tuple[str, frozenset[str]]] = set()
-        self._lock = asyncio.Lock()
+        self._locks: dict[str, asyncio.Lock] = {}
 
     def __repr__(self) -> str:
         return "SignIn()"
 
     async def token(self, request: AuthRequest) -> str | None:
         """Return a token for a request; sign in, or renew the token, where it is needed."""
-        async with self._lock:
-            grant = await self._known(request)
+        server = canonical(request.url)
+        async with self._locks.setdefault(server, asyncio.Lock()):
+            grant = await self._known(server, request)
             if request.status is None:
                 if grant is not None and grant.tokens.is_expired and grant.tokens.refresh_token:
                     grant = await self._renewed(grant)
@@ -116,7 +118,7 @@ class SignIn:
     async def sign_out(self, url: str) -> tuple[Grant, bool] | None:
         """Forget the sign-in at a server, and revoke its tokens; None if there is none.
 
-        Returns the sign-in, and whether its tokens were revoked; they are forgotten anyway.
+        Returns the sign-in, and whether all its tokens were revoked; they are forgotten anyway.
         """
         server = canonical(url)
         grant = await self._store.grant(server)
@@ -133,14 +135,11 @@ class SignIn:
         await self._store.forget_registration(grant.issuer)
         return grant, was_revoked
 
-    async def _known(self, request: AuthRequest) -> Grant | None:
+    async def _known(self, server: str, request: AuthRequest) -> Grant | None:
         """Return the sign-in at a server; after a refusal another process may have a new one."""
-        server = canonical(request.url)
         if server not in self._grants or request.status is not None:
-            stored = await self._store.grant(server)
-            if stored is not None:
-                self._grants[server] = stored
-        return self._grants.get(server)
+            self._grants[server] = await self._store.grant(server) or self._grants.get(server)
+        return self._grants[server]
 
     async def _replaced(self, grant: Grant | None, request: AuthRequest) -> Grant:
         """Return a sign-in in the place of one that was refused, or of none."""
@@ -189,6 +188,8 @@ class SignIn:
                 try:
                     stored = await Endpoints(grant.server).refreshed(stored)
                 except OAuthError as error:
+                    if error.code in _TEMPORARY:
+                        raise
                     if error.code in UNREGISTERED:
                         await self._store.forget_registration(grant.issuer)
                     return None

@@ -34,15 +34,15 @@ class ClientCredentials:
         self._issuer = issuer
         self._scopes = tuple(scopes)
         self._tokens: dict[str, Tokens] = {}
-        self._lock = asyncio.Lock()
+        self._locks: dict[str, asyncio.Lock] = {}
 
     def __repr__(self) -> str:
         return f"ClientCredentials({self._client[0]!r})"
 
     async def token(self, request: AuthRequest) -> str | None:
         """Return a token for a request; get a new one if it is refused, once."""
-        async with self._lock:
-            server = canonical(request.url)
+        server = canonical(request.url)
+        async with self._locks.setdefault(server, asyncio.Lock()):
             tokens = self._tokens.get(server)
             if request.status is None:
                 return None if tokens is None or tokens.is_expired else tokens.access_token

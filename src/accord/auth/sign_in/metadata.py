@@ -3,6 +3,7 @@
 Where the documents are, and what they must state. Nothing here opens a connection.
 """
 
+from functools import lru_cache
 from typing import Any, Final, TypeVar
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
@@ -54,6 +55,7 @@ class ServerMetadata(msgspec.Struct, frozen=True):
         return tuple(each for each in named if each is not None)
 
 
+@lru_cache(maxsize=64)
 def canonical(url: str) -> str:
     """Return the URL of a server in one spelling, by which its sign-in is stored."""
     parts = _split(url)

@@ -66,9 +66,10 @@ def as_auth(given: "Auth | str | None") -> "Auth | None":
 def sign_in_required(request: AuthRequest) -> SignInRequired:
     """Return the error that names the command to sign in with."""
     url = bare(request.url)
+    command = f"accord login {url}" if "?" not in request.url else "accord login, with this URL"
     if request.status == 403 and request.challenge is not None and request.challenge.scopes:
         scopes = "".join(f" --scope {scope}" for scope in request.challenge.scopes)
-        return SignInRequired(f"{url} requires further scopes; run: accord login {url}{scopes}")
+        return SignInRequired(f"{url} requires further scopes; run: {command}{scopes}")
     if request.token is not None:
-        return SignInRequired(f"the sign-in at {url} has ended; run: accord login {url}")
-    return SignInRequired(f"{url} requires a sign-in; run: accord login {url}")
+        return SignInRequired(f"the sign-in at {url} has ended; run: {command}")
+    return SignInRequired(f"{url} requires a sign-in; run: {command}")

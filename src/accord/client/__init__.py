@@ -4,11 +4,12 @@
         reading = await client.call_tool("add", {"a": 2, "b": 3})
 
 A URL needs the extra `accord-mcp[connect]`. Read `client`, then `peer`, which returns raw replies,
-`session`, and the transports: `inprocess`, `stdio` and `http` (on `sse`). `input_requests`,
-`entries` and `subscription` hold what the client gives and takes.
+`session`, and the transports: `inprocess`, `stdio` and `http` (on `sse`; `authorization` has its
+tokens). `input_requests`, `entries` and `subscription` hold what the client gives and takes.
 """
 
-from accord.auth.sign_in import Auth, AuthRequest, ClientCredentials, SignIn
+import typing
+
 from accord.client.callbacks import OnProgress
 from accord.client.client import Client, OnLog
 from accord.client.entries import (
@@ -24,6 +25,9 @@ from accord.client.messages import Disconnected, Reply, TimedOut
 from accord.client.subscription import Subscription
 from accord.model.changes import ListChanged, Updated
 from accord.protocol.messages import LogMessage
+
+if typing.TYPE_CHECKING:
+    from accord.auth.sign_in import Auth, AuthRequest, ClientCredentials, SignIn
 
 __all__ = [
     "Auth",
@@ -51,3 +55,13 @@ __all__ = [
     "ToolInfo",
     "Updated",
 ]
+
+if not typing.TYPE_CHECKING:  # a type checker would accept any name
+
+    def __getattr__(name: str) -> object:
+        """Import what signs in on first use."""
+        if name not in ("Auth", "AuthRequest", "ClientCredentials", "SignIn"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from accord.auth import sign_in
+
+        return getattr(sign_in, name)

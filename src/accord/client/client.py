@@ -10,9 +10,8 @@ from itertools import count
 from math import inf
 from os import PathLike
 from types import TracebackType
-from typing import Any, Final, Self, get_args
+from typing import TYPE_CHECKING, Any, Final, Self, get_args
 
-from accord.auth.sign_in import Auth
 from accord.client.callbacks import CallbackQueue, OnProgress, ProgressListener
 from accord.client.entries import (
     Listing,
@@ -60,6 +59,9 @@ from accord.protocol.messages import LogMessage
 from accord.reader import Reading, read
 from accord.revisions import REVISIONS
 
+if TYPE_CHECKING:
+    from accord.auth.sign_in import Auth
+
 log = logging.getLogger("accord")
 
 _LOG_LEVEL: Final = "io.modelcontextprotocol/logLevel"
@@ -103,7 +105,7 @@ class Client:
         era: Era = "auto",
         revision: str | None = None,
         headers: Mapping[str, str] | None = None,
-        auth: Auth | str | None = None,
+        auth: "Auth | str | None" = None,
         cwd: str | PathLike[str] | None = None,
         env: Mapping[str, str] | None = None,
         capabilities: Mapping[str, Any] | None = None,

@@ -3,11 +3,11 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
-from typing import Any, Final
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from accord.auth.sign_in import Auth, AuthRequest, Challenge, bearer_challenge
 from accord.client.dispatcher import Dispatcher
 from accord.client.messages import (
     HTTPRefused,
@@ -20,6 +20,9 @@ from accord.client.messages import (
 )
 from accord.client.sse import EventStreamDecoder
 from accord.errors import ContractError, PeerError
+
+if TYPE_CHECKING:
+    from accord.client.authorization import Authorization
 
 try:
     from accord.http1 import (
@@ -46,7 +49,6 @@ _REPEATABLE: Final = frozenset(  # requests that a server may receive twice
 )
 _REDIRECTS: Final = (301, 302, 307, 308)
 _MAX_REDIRECTS: Final = 5
-_MAX_REFUSALS: Final = 4  # of one request, after each of which another token may help
 _SEND_TIMEOUT: Final = 2.0  # seconds for messages that have no reply
 _RETRY: Final = 1.0  # seconds before a stream is resumed, if the server does not say
 _MIN_RETRY: Final = 0.05
@@ -65,11 +67,10 @@ class HTTPTransport:
         headers: Mapping[str, str],
         dispatcher: Dispatcher,
         limit: int,
-        auth: Auth | None = None,
+        auth: "Authorization | None" = None,
     ) -> None:
         self._dispatcher = dispatcher
         self._auth = auth
-        self._server = url
         self._limit = limit
         self._session: str | None = None
         self._initialized = Outgoing(raw=b"")
@@ -170,20 +171,18 @@ class HTTPTransport:
         if method == "POST":
             self._dispatcher.log.add("sent", message.raw)
         with self._translated_errors():
-            refused = AuthRequest(self._server)
-            for attempt in range(1, _MAX_REFUSALS + 1):
-                token = await self._token(refused)
+            auth = self._auth
+            token = None if auth is None else await auth.first_token()
+            for attempt in count(1):
                 response = await self._send(method, message, {**headers, **_bearer(token)})
                 try:
-                    challenge = self._refusal(response)
-                    if challenge is None or not signs_in:
+                    refused = auth and signs_in and auth.refusal(response, token, attempt)
+                    if not (auth and refused):
                         yield response
                         return
-                    status = response.status
                 finally:
                     response.close()
-                refused = AuthRequest(self._server, status, challenge, token, attempt)
-        raise self._unauthorized(refused)
+                token = await auth.next_token(refused)
 
     async def _send(self, method: str, message: Outgoing, headers: Mapping[str, str]) -> Response:
         """Send a request and return its open response; same-origin redirects are followed."""
@@ -205,31 +204,6 @@ class HTTPTransport:
             response.close()
             self._url = target
         raise HTTPRefused(f"{self._where} redirects too often")
-
-    async def _token(self, request: AuthRequest) -> str | None:
-        """Return a token for a request; after a refusal another one, or raise a PeerError."""
-        if self._auth is None:
-            return None
-        if request.status is None:
-            return await self._auth.token(request)
-        with self._dispatcher.signing_in():
-            token = await self._auth.token(request)
-        if token is None or token == request.token:
-            raise self._unauthorized(request)
-        return token
-
-    def _refusal(self, response: Response) -> Challenge | None:
-        """Return the challenge of a response that another token may change; else None."""
-        if self._auth is None or response.status not in (401, 403):
-            return None
-        challenge = bearer_challenge([response.headers.get("www-authenticate", "")])
-        if response.status == 401:
-            return challenge or Challenge("bearer")
-        return challenge if challenge and challenge.error == "insufficient_scope" else None
-
-    def _unauthorized(self, request: AuthRequest) -> PeerError:
-        what = "the token" if request.token is not None else "a request without a token"
-        return PeerError(f"{self._where} refused {what} (HTTP {request.status})")
 
     async def _is_http_sse(self, request: Outgoing) -> bool:
         """True if a GET begins a stream whose first event is the endpoint for messages."""

@@ -8,11 +8,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from os import PathLike
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from accord.auth.sign_in import Auth, as_auth
 from accord.client.dispatcher import Dispatcher, OnNotification, OnRequest
 from accord.client.inprocess import InProcessTransport
 from accord.client.messages import (
@@ -40,6 +39,9 @@ from accord.client.session import (
 from accord.client.stdio import Command, StdioTransport
 from accord.errors import HEADER_MISMATCH, ContractError, PeerError
 from accord.server import Server
+
+if TYPE_CHECKING:
+    from accord.auth.sign_in import Auth
 
 Target = Server | str | Sequence[str]
 """A server in this process, a URL, or a command line."""
@@ -273,7 +275,7 @@ async def connect(
     target: Target,
     *,
     headers: Mapping[str, str] | None = None,
-    auth: Auth | str | None = None,
+    auth: "Auth | str | None" = None,
     timeout: float = 30.0,  # noqa: ASYNC109 - for each request, not for this call
     era: Era = "auto",
     revision: str | None = None,
@@ -315,7 +317,7 @@ async def connect(
             raise ContractError("cwd and env must not be given for a URL; use headers")
         if auth is not None and any(name.lower() == "authorization" for name in headers or ()):
             raise ContractError("give either auth or the header Authorization")
-        open_transport = _http_transport(url, headers or {}, dispatcher, max_bytes, as_auth(auth))
+        open_transport = _http_transport(url, headers or {}, dispatcher, max_bytes, _auth(auth))
     session = Session(open_transport, dispatcher, timeout, capabilities)
     try:
         yield Peer(session, await negotiate(session, preference))
@@ -375,11 +377,25 @@ def _http_transport(
     headers: Mapping[str, str],
     dispatcher: Dispatcher,
     max_bytes: int,
-    auth: Auth | None,
+    auth: "Auth | None",
 ) -> Callable[[], Awaitable[Transport]]:
     async def start() -> Transport:
         from accord.client.http import HTTPTransport  # the extra [connect]
 
-        return HTTPTransport(url, headers, dispatcher, max_bytes, auth)
+        if auth is None:
+            return HTTPTransport(url, headers, dispatcher, max_bytes)
+        from accord.client.authorization import Authorization
+
+        authorization = Authorization(auth, url, dispatcher)
+        return HTTPTransport(url, headers, dispatcher, max_bytes, authorization)
 
     return start
+
+
+def _auth(given: "Auth | str | None") -> "Auth | None":
+    """Return what `auth=` stands for; the module is for those who use it."""
+    if given is None:
+        return None
+    from accord.auth.sign_in import as_auth
+
+    return as_auth(given)

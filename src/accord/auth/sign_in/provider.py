@@ -54,11 +54,11 @@ class BearerToken:
         return self._token if request.status is None else None
 
 
-def as_auth(given: "Auth | str | None") -> "Auth | None":
+def as_auth(given: Auth | str) -> Auth:
     """Return what `auth=` stands for: a text is a bearer token."""
     if isinstance(given, str):
         return BearerToken(given)
-    if given is not None and not callable(getattr(given, "token", None)):
+    if not callable(getattr(given, "token", None)):
         raise ContractError(f"auth must be a token, SignIn() or the like, not {type(given)}")
     return given
 

@@ -32,7 +32,10 @@ BEYOND = {
 }
 """What has to pass although it is not required."""
 CLIENT_REQUIRED = {"2025-11-25": 18, "2026-07-28": 32}
-CLIENT_BEYOND = {"auth/client-credentials-basic", "json-schema-2020-12-preservation"}
+CLIENT_BEYOND = {
+    *("auth/client-credentials-basic", "auth/client-credentials-jwt"),
+    "json-schema-2020-12-preservation",
+}
 LEGACY = ["auth/2025-03-26-oauth-metadata-backcompat", "auth/2025-03-26-oauth-endpoint-fallback"]
 """Scenarios that no set requires: signing in to servers of 2025-03-26."""
 

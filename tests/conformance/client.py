@@ -33,7 +33,12 @@ def agree(page: str) -> None:
 def auth() -> Auth:
     """Return a sign-in with what the scenario gives."""
     if scenario.startswith("auth/client-credentials"):
-        return ClientCredentials(context["client_id"], context["client_secret"])
+        return ClientCredentials(
+            context["client_id"],
+            context.get("client_secret"),
+            private_key=context.get("private_key_pem"),
+            algorithm=context.get("signing_algorithm", "ES256"),
+        )
     return SignIn(
         client_id=context.get("client_id"),
         client_secret=context.get("client_secret"),

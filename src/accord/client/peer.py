@@ -299,8 +299,7 @@ async def connect(
     preference = VersionPreference.from_options(era, revision)
     require_seconds("timeout", timeout)
     _require_target(target)
-    if auth is not None and (isinstance(target, Server) or _url(target) is None):
-        raise ContractError("auth is for a URL; a Server and a command have no sign-in")
+    tokens = _auth(auth, target, headers or {})
     dispatcher = Dispatcher(on_notification, on_request or method_not_found)
     if isinstance(target, Server):
         if headers or cwd is not None or env is not None:
@@ -315,9 +314,7 @@ async def connect(
     else:
         if cwd is not None or env is not None:
             raise ContractError("cwd and env must not be given for a URL; use headers")
-        if auth is not None and any(name.lower() == "authorization" for name in headers or ()):
-            raise ContractError("give either auth or the header Authorization")
-        open_transport = _http_transport(url, headers or {}, dispatcher, max_bytes, _auth(auth))
+        open_transport = _http_transport(url, headers or {}, dispatcher, max_bytes, tokens)
     session = Session(open_transport, dispatcher, timeout, capabilities)
     try:
         yield Peer(session, await negotiate(session, preference))
@@ -392,10 +389,14 @@ def _http_transport(
     return start
 
 
-def _auth(given: "Auth | str | None") -> "Auth | None":
-    """Return what `auth=` stands for; the module is for those who use it."""
+def _auth(given: "Auth | str | None", target: Target, headers: Mapping[str, str]) -> "Auth | None":
+    """Return what `auth=` stands for; its module is loaded only then."""
     if given is None:
         return None
+    if isinstance(target, Server) or _url(target) is None:
+        raise ContractError("auth is for a URL; a Server and a command have no sign-in")
+    if any(name.lower() == "authorization" for name in headers):
+        raise ContractError("give either auth or the header Authorization")
     from accord.auth.sign_in import as_auth
 
     return as_auth(given)

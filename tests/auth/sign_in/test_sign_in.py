@@ -10,6 +10,10 @@ from typing import Any, TypeVar
 
 import msgspec
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from joserfc import jwt
+from joserfc.jwk import import_key
 
 from accord.auth.sign_in import MemoryStore
 from accord.client import AuthRequest, Client, ClientCredentials, SignIn
@@ -612,6 +616,73 @@ def test_a_machine_gets_a_token_for_its_secret_and_another_when_that_ends() -> N
     assert forms[0]["authorization"] == f"Basic {b64encode(b'robot:s3cret').decode()}"
     assert forms[0]["resource"] == f"{site.origin}/mcp"
     assert "s3cret" not in repr(auth)
+
+
+def private_pem(key: Any) -> str:
+    private = serialization.PrivateFormat.PKCS8
+    return str(
+        key.private_bytes(
+            serialization.Encoding.PEM, private, serialization.NoEncryption()
+        ).decode()
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "algorithm", "kind"),
+    [
+        (ec.generate_private_key(ec.SECP256R1()), "ES256", "EC"),
+        (rsa.generate_private_key(65537, 2048), "PS256", "RSA"),
+        (ed25519.Ed25519PrivateKey.generate(), "Ed25519", "OKP"),
+    ],
+)
+def test_rfc_7523_a_machine_signs_with_its_private_key(key: Any, algorithm: str, kind: Any) -> None:
+    pem = private_pem(key)
+    auth = ClientCredentials("robot", private_key=pem, algorithm=algorithm)
+    server = {"token_endpoint_auth_methods_supported": ["private_key_jwt"]}
+    _, site = with_site(call, Variant(server=server), auth)
+    (form,) = site.named("token")
+    assert form["client_assertion_type"] == "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+    token = jwt.decode(form["client_assertion"], import_key(pem, kind), algorithms=[algorithm])
+    assert (token.claims["iss"], token.claims["sub"]) == ("robot", "robot")
+    assert token.claims["aud"] == site.issuer
+    assert 0 < token.claims["exp"] - time() <= 121
+    assert "authorization" not in form
+    assert "PRIVATE" not in repr(auth)
+
+
+def test_an_assertion_is_for_servers_that_take_one() -> None:
+    auth = ClientCredentials("robot", private_key=private_pem(ec.generate_private_key(ec.SECP256R1())))  # fmt: skip
+    server = {"token_endpoint_auth_methods_supported": ["client_secret_basic"]}
+    site = Site(Variant(server=server))
+    with pytest.raises(SignInError, match="does not take assertions"):
+        run(called(site, auth))
+    assert site.named("token") == []
+
+
+PUBLIC = (
+    ec.generate_private_key(ec.SECP256R1())
+    .public_key()
+    .public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    .decode()
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "either client_secret or private_key"),
+        ({"client_secret": "s", "private_key": PUBLIC}, "either client_secret or private_key"),
+        ({"private_key": "s3cret"}, "is not a key in PEM for ES256"),
+        ({"private_key": PUBLIC}, "is a public key"),
+        ({"private_key": PUBLIC, "algorithm": "RS256"}, "is not a key in PEM for RS256"),
+        ({"private_key": PUBLIC, "algorithm": "HS256"}, "algorithm must be one of ES256"),
+        ({"private_key": PUBLIC, "algorithm": "none"}, "algorithm must be one of ES256"),
+    ],
+)
+def test_a_machine_without_a_usable_key_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ContractError, match=message) as caught:
+        ClientCredentials("robot", **options)
+    assert "s3cret" not in str(caught.value)
 
 
 def test_a_machine_that_is_refused_does_not_try_for_ever() -> None:

@@ -24,7 +24,7 @@ from sources.sql.shop import make
 VERBS = [
     *("serve", "tools", "call", "inspect", "login", "logout", "whoami"),
     *("read", "sheet", "schema"),
-    *("install", "completion"),
+    *("token", "install", "completion"),
 ]
 
 

@@ -19,7 +19,7 @@ from accord.serve.shutdown import exit_within
 EXAMPLES: Final = """\
 examples:
   accord inspect 'npx -y @modelcontextprotocol/server-everything'
-  accord inspect https://mcp.example.com/mcp                    signs in if it must
+  accord inspect https://mcp.example.com/mcp
   accord inspect https://example.com/mcp --header 'Authorization: Bearer ...'
   accord inspect 'accord serve shop:server' --http 127.0.0.1:8080 --open
 """

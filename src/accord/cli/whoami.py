@@ -21,7 +21,7 @@ from accord.cli.terminal import visible
 
 EXAMPLES: Final = """\
 examples:
-  accord whoami                              all servers with a sign-in
+  accord whoami
   accord whoami https://mcp.example.com/mcp
 """
 _NAMES: Final = ("email", "preferred_username", "sub")

@@ -20,7 +20,7 @@ from accord.profiles import profile_named
 from accord.reader.report import to_json
 from accord.revisions import REVISIONS
 from accord.serve.flow_control import OutputGate
-from accord.serve.http.app import PAGE_API
+from accord.serve.http.endpoints import PAGE_API
 from accord.serve.http.exchange import Exchange, Receive, Send
 from accord.serve.http.request import Header, Heads, Refusal, refuse
 from accord.serve.http.response import Response, refused

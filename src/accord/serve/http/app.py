@@ -12,23 +12,21 @@ from collections.abc import (
 )
 from contextlib import asynccontextmanager, suppress
 from time import monotonic
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
-from accord.errors import AccordError, ContractError, LifespanError
+from accord.errors import AccordError, LifespanError
 from accord.model.caller import CALLER
 from accord.protocol import Cancel, Connection, Request, is_batch
 from accord.revisions import Revision
 from accord.serve.flow_control import OutputGate
 from accord.serve.http.access import AccessLog
+from accord.serve.http.endpoints import NO_FIGURES, Endpoints, OtherRoute
 from accord.serve.http.exchange import Exchange
 from accord.serve.http.execution import Execution, RequestRun
 from accord.serve.http.policy import CallPolicy
 from accord.serve.http.replies import response_to, unacceptable, without_null_id
 from accord.serve.http.request import (
-    NOT_PUBLIC,
+    SHUTTING_DOWN,
     Head,
     Header,
     Heads,
@@ -47,7 +45,6 @@ from accord.serve.limits import CallLimits
 from accord.serve.pending_requests import PendingRequests
 from accord.serve.tasks import close_tasks, offer_tasks, open_tasks
 from accord.server import Server
-from accord.telemetry import ToolStats
 
 if TYPE_CHECKING:
     from accord.serve.http.guard import Guard
@@ -57,25 +54,17 @@ log = logging.getLogger("accord")
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-OtherRoute = Callable[[Exchange], Coroutine[Any, Any, Response | None] | None]
-"""Answers a request to another path; None if the path is not known."""
-
-NO_FIGURES: Final[Figures] = MappingProxyType({})
 _DEFAULTS: Final = Settings()
-_COUNTERS: Final = "counters"
-_SHUTTING_DOWN: Final = "The server is about to end"
+
 _NO_STREAM: Final = (
     "No stream is known that had this Last-Event-ID; streams are kept in memory by the process that"
     " sent them"
 )
 _RETRY_EXPIRED: Final = 1.0  # seconds before a client comes back with a fresh token
-PAGE_API: Final = "/inspector/api/"
-"""Path of the page's API, which one worker answers for all."""
 _NO_VERIFIER: Final = (
     "Some tools, prompts or resources need scopes, but the server verifies no tokens: whoever"
     " reaches it may use them. Server(auth=...) verifies tokens"
 )
-_UNCOUNTED: Final = "Calls are not counted here; accord serve --telemetry does that"
 
 
 class App:
@@ -96,8 +85,6 @@ class App:
         """
         self._server = server
         self._siblings = siblings
-        self._figures = {_COUNTERS: self._counters, **figures}
-        self._page = page
         self._settings = settings
         hosts = hosts_of(settings)
         self._guard = _guard(server, settings, hosts)
@@ -114,6 +101,9 @@ class App:
         self._policy = self._call_policy()
         self._execution = Execution(server, settings, self._requests, access, self._policy)
         self._sessions = SharedSessions(server, settings, self._execution, self._requests, siblings)
+        self._endpoints = Endpoints(
+            server, settings, self._execution, self._guard, page, siblings, figures
+        )
         self._lifespans = Lifespans(server.registry, self._lose)
         self._started_on: asyncio.AbstractEventLoop | None = None
         """The loop on which the server's lifespan has started; it may have none."""
@@ -192,7 +182,8 @@ class App:
             await open_tasks(self._server.dispatcher)
             self._started_on = loop
             if self._siblings is not None:
-                await self._siblings.start(self._sessions, self._answer_relayed, self._figures)
+                figures = self._endpoints.figures
+                await self._siblings.start(self._sessions, self._answer_relayed, figures)
 
     async def _shut_down(self) -> None:
         """Take no further calls, wait for the open ones, then leave the server's lifespan."""
@@ -291,7 +282,7 @@ class App:
         if head.refusal is not None:
             return refused(head.refusal)
         if exchange.path not in self._paths:
-            return self._serve_other(exchange)
+            return self._endpoints.answer(exchange)
         if exchange.method != "POST":
             return self._get_or_delete(exchange)
         if self._execution.find_loop() is not self._started_on and not self._is_started():
@@ -331,56 +322,6 @@ class App:
         finally:
             exchange.release()
 
-    async def _serve_other(self, exchange: Exchange) -> Response | None:
-        if exchange.path == "/health":
-            return Response(200, self._health(exchange))
-        if self._guard is None and self._settings.public_url and exchange.path != "/read":
-            return refused(refuse(403, NOT_PUBLIC))
-        if exchange.path == "/metrics":
-            return await self._metrics(text(exchange.head.fields.get(b"accept")))
-        if exchange.path == "/read" and self._settings.reader:
-            try:
-                return await self._read(exchange)
-            finally:
-                exchange.release()
-        if exchange.path.startswith(PAGE_API) and self._page is not None:
-            worker = self._worker_of_page(exchange)
-            if worker is not None:
-                return await self._relay(worker, exchange)
-        answer = None if self._page is None else self._page(exchange)
-        if answer is not None:
-            return await answer
-        return refused(refuse(404, f"Nothing is here; MCP is at {self._settings.path}"))
-
-    def _health(self, exchange: Exchange) -> bytes:
-        """Return the state of this process; on this machine, of the foreign servers too."""
-        guard, is_public = self._guard, self._settings.public_url is not None
-        is_local = not is_public if guard is None else guard.is_local(exchange)
-        upstreams = self._server.registry.upstreams if is_local else None
-        return msgspec.json.encode(
-            {"status": "ok"} | ({"upstreams": upstreams} if upstreams else {})
-        )
-
-    async def _read(self, exchange: Exchange) -> Response | None:
-        """Read the reply in a body; a large one is read in a child process."""
-        if exchange.method != "POST":
-            return refused(
-                refuse(405, f"Method {exchange.method} not allowed; use POST"), allow="POST"
-            )
-        body = self._refusal(exchange.head) or exchange.read_at_once()
-        if body is None:
-            body = await exchange.read(self._execution.find_loop())
-        if isinstance(body, Refusal):
-            return refused(body)
-        if body is None:  # the client has left
-            return None
-        from accord.serve.http.read_endpoint import answer, answer_isolated  # slow to import
-        from accord.serve.isolated import IN_PLACE
-
-        if len(body) <= IN_PLACE:
-            return answer(body)
-        return await exchange.while_connected(answer_isolated(body, self._settings.read_seconds))
-
     async def _get_or_delete(self, exchange: Exchange) -> Response | None:
         """GET and DELETE of the handshake era: to listen to a session, and to end it."""
         method, head = exchange.method, exchange.head
@@ -389,7 +330,7 @@ class App:
             allow = "POST, GET, DELETE" if has_sessions else "POST"
             return refused(refuse(405, f"Method {method} not allowed; use {allow}"), allow=allow)
         session = (
-            refuse(503, _SHUTTING_DOWN) if self._execution.is_closing else self._session(exchange)
+            refuse(503, SHUTTING_DOWN) if self._execution.is_closing else self._session(exchange)
         )
         if isinstance(session, Refusal):
             return refused(session)
@@ -443,7 +384,7 @@ class App:
         return None
 
     def _refusal(self, head: Head) -> Refusal | None:
-        return refuse(503, _SHUTTING_DOWN) if self._execution.is_closing else head.unfit
+        return refuse(503, SHUTTING_DOWN) if self._execution.is_closing else head.unfit
 
     def _receive(
         self, body: bytes, exchange: Exchange
@@ -541,57 +482,6 @@ class App:
         )
         return self.answer(exchange)
 
-    def _worker_of_page(self, exchange: Exchange) -> str | None:
-        """Return the worker that answers for the page, if that is another one."""
-        if (
-            self._siblings is None
-            or exchange.is_relayed
-            or self._siblings.first == self._siblings.name
-        ):
-            return None
-        return self._siblings.first
-
-    async def _relay(self, worker: str, exchange: Exchange) -> Response | None:
-        """Let another worker answer a request."""
-        assert self._siblings is not None
-        try:
-            body = exchange.read_at_once()
-            if body is None:
-                body = await exchange.read(self._execution.find_loop())
-            if body is None:  # the client has left
-                return None
-            if isinstance(body, Refusal):
-                return refused(body)
-            return await self._siblings.relay(worker, exchange, body)
-        finally:
-            exchange.release()
-
-    # Figures
-
-    async def gather(self, what: str) -> list[bytes]:
-        """Return figures of all workers."""
-        others = [] if self._siblings is None else await self._siblings.gather(what)
-        return [self._figures[what](), *filter(None, others)]
-
-    def _counters(self) -> bytes:
-        telemetry = self._server.telemetry
-        return b"" if telemetry is None else _encode_counters(dict(telemetry.snapshot()))
-
-    async def _metrics(self, accept: str | None) -> Response:
-        """Return the counters for Prometheus, if telemetry and its extra are there."""
-        if self._server.telemetry is None:
-            return refused(refuse(404, _UNCOUNTED))
-        try:
-            from accord.telemetry.prometheus import exposition
-        except ContractError as error:
-            return refused(refuse(501, str(error)))
-        total: dict[str, ToolStats] = {}
-        for counters in await self.gather(_COUNTERS):
-            for tool, stats in _decode_counters(counters).items():
-                total[tool] = total[tool] + stats if tool in total else stats
-        body, content_type = exposition(total, accept)
-        return Response(200, body, content_type=content_type.encode())
-
 
 def _guard(server: Server, settings: Settings, hosts: Iterable[str]) -> "Guard | None":
     verifier = settings.auth or server.auth
@@ -602,7 +492,3 @@ def _guard(server: Server, settings: Settings, hosts: Iterable[str]) -> "Guard |
     from accord.serve.http.guard import Guard  # seldom needed
 
     return Guard(verifier, settings, server.identity.title, frozenset(hosts))
-
-
-_encode_counters = msgspec.msgpack.Encoder(enc_hook=dict).encode  # of read-only mappings
-_decode_counters = msgspec.msgpack.Decoder(dict[str, ToolStats]).decode

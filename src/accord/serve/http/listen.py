@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 from accord.errors import ContractError, LifespanError
 from accord.serve.http.access import AccessLog
 from accord.serve.http.address import Address, listening
-from accord.serve.http.app import NO_FIGURES, App, OtherRoute
+from accord.serve.http.app import App
+from accord.serve.http.endpoints import NO_FIGURES, OtherRoute
 from accord.serve.http.settings import Settings, hosts_of
 from accord.serve.http.siblings import Figures
 from accord.serve.lifespan import CALLS_SHARE

@@ -275,7 +275,7 @@ def test_expired_tasks_leave_the_file(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-@pytest.mark.parametrize("name", ["", "sqlite:", "postgres://x", "memory:", "redis:"])
+@pytest.mark.parametrize("name", ["", "sqlite:", "postgres://x", "memory:", "redis:", "sqlite"])
 def test_an_unknown_store_is_refused(name: str) -> None:
     with pytest.raises(ContractError, match="must be memory, sqlite:PATH or redis"):
         store_named(name, "shop")

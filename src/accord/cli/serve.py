@@ -29,6 +29,7 @@ from accord.serve import stdio
 from accord.serve.pipes import take_pipes
 from accord.serve.shutdown import exit_within
 from accord.server import Server
+from accord.server.tasks import MEMORY, SQLITE, require_store_name
 from accord.telemetry import Telemetry
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ examples:
   accord serve shop.py:server other:server --name shops
   accord serve shop:server --http 127.0.0.1:8000
   accord serve shop:server --http 127.0.0.1:8000 --workers 4
+  accord serve shop:server --http 127.0.0.1:8000 --store redis://127.0.0.1:6379/0
   accord serve shop.db --http 127.0.0.1:8000 --token-file tokens.toml --scope shop:read
   accord serve shop:server --profile envelope
   accord serve reader --http 127.0.0.1:8000
@@ -51,6 +53,7 @@ examples:
   accord serve mcp.json --http 127.0.0.1:8000
   accord serve fs='npx -y @modelcontextprotocol/server-filesystem /data' https://example.com/mcp
 """
+_TASKS_FILE: Final = "tasks.db"
 _PAGE_HINT: Final = "--http 127.0.0.1:8000 serves a page to try it on"
 _LOOPBACK: Final = {"//0.0.0.0:": "//127.0.0.1:", "//[::]:": "//[::1]:"}
 _STATS: Final = "stats"
@@ -139,6 +142,12 @@ def _add_answer_arguments(parser: argparse.ArgumentParser) -> None:
         help="the maximum size of an answer's text (default 262144)",
     )
     add_key_argument(parser)
+    parser.add_argument(
+        "--store",
+        metavar="STORE",
+        help="where tasks are kept: memory (default), sqlite:PATH for the processes of a machine,"
+        " redis://HOST:PORT/N for those of several; with --workers, a file of theirs by default",
+    )
     parser.add_argument(
         "--telemetry",
         action="store_true",
@@ -239,10 +248,20 @@ def _load(
     changes = {"name": options.name, "version": options.server_version}
     changed = {key: value for key, value in changes.items() if value is not None}
     server.identify(msgspec.structs.replace(server.identity, **changed))
+    _set_store(server, options.store, None if worker is None else worker.config.folder)
     if worker is None or worker.config.is_first:
         warn_of_names((tool.name, tool.input_schema) for tool in server.tools.values())
     _collect_less()
     return server
+
+
+def _set_store(server: Server, store: str | None, folder: str | None) -> None:
+    """Set where tasks are kept; workers share them, in their own folder by default."""
+    if store is None and folder is not None and server.dispatcher.task_settings.store == MEMORY:
+        store = f"{SQLITE}{folder}/{_TASKS_FILE}"
+    if store is not None:
+        require_store_name(store)
+        server.tasks(store=store)
 
 
 def _serve_http(

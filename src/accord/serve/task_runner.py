@@ -30,8 +30,9 @@ from accord.serve.task_run import TaskRun, failure, outcome_of_reply
 from accord.serve.thread_runner import DEFAULT_THREADS
 from accord.server.dispatcher import Dispatcher
 from accord.server.operation import SUCCEEDED, Done, rejected
+from accord.server.tasks import MEMORY
 from accord.tasks.memory import MemoryStore
-from accord.tasks.opening import MEMORY, store_named
+from accord.tasks.opening import store_named
 from accord.tasks.requests import TaskRequests, unavailable
 from accord.tasks.service import TaskService, digest_of, new_id
 from accord.tasks.store import Lease, Stored, milliseconds

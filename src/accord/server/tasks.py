@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
@@ -29,10 +29,23 @@ if TYPE_CHECKING:
     from accord.server.dispatcher import Dispatcher
 
 
+MEMORY: Final = "memory"
+SQLITE: Final = "sqlite:"
+REDIS: Final = ("redis://", "rediss://", "unix://")
+
+
+def require_store_name(name: str) -> None:
+    """Raise ContractError unless a text names a store."""
+    if name != MEMORY and not (name.startswith((SQLITE, *REDIS)) and name != SQLITE):
+        raise ContractError(
+            f"the store must be memory, sqlite:PATH or redis://HOST:PORT/N, not {name!r}"
+        )
+
+
 class TaskSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How a server keeps tasks."""
 
-    store: str = "memory"
+    store: str = MEMORY
     """`memory`, `sqlite:PATH` or `redis://HOST:PORT/N`."""
     ttl: float = 3600.0
     """Seconds from its start for which a task can be fetched."""
@@ -46,6 +59,7 @@ class TaskSettings(msgspec.Struct, frozen=True, kw_only=True):
     """True if clients of 2025-11-25 get tasks in the form of that revision."""
 
     def __post_init__(self) -> None:
+        require_store_name(self.store)
         for name in ("ttl", "poll", "lease", "max_tasks"):
             if not getattr(self, name) > 0:
                 raise ContractError(f"tasks({name}=...) must be above 0")

@@ -22,7 +22,7 @@ from commands import Popen
 from sources.sql.shop import make
 
 VERBS = [
-    *("serve", "tools", "call", "inspect", "login", "logout", "whoami"),
+    *("serve", "tools", "call", "task", "inspect", "login", "logout", "whoami"),
     *("read", "sheet", "schema"),
     *("token", "install", "completion"),
 ]

@@ -36,6 +36,7 @@ from accord.serve.call import CallbackEdge, RunningCall
 from accord.server.operation import Done
 
 if TYPE_CHECKING:
+    from accord.client import Reply
     from accord.reader import Reading
 
 EXAMPLES: Final = """\
@@ -226,8 +227,6 @@ def _reading(reply: bytes, request: Request) -> "Reading":
 def _call_remote(options: argparse.Namespace, target: Target) -> int:
     """Call a tool of a remote server."""
     from accord.cli import remote
-    from accord.reader import read
-    from accord.reader.report import to_json
 
     if not options.tool.startswith(target.prefix):
         raise ContractError(
@@ -244,7 +243,17 @@ def _call_remote(options: argparse.Namespace, target: Target) -> int:
             revision=options.revision,
             within=reply_timeout(options),
         )
-    reading = read(reply.raw, options.tool, arguments)
+    return print_reply(reply, options.tool, arguments, options)
+
+
+def print_reply(
+    reply: "Reply", tool: str, arguments: Mapping[str, Any], options: argparse.Namespace
+) -> int:
+    """Print the reply of a remote server as the options say; return the exit code."""
+    from accord.reader import read
+    from accord.reader.report import to_json
+
+    reading = read(reply.raw, tool, arguments)
     if options.json:
         content = reply.result if reply.error is None else reply.error
         print(visible(to_json(content, indent=2).decode(), keeps_lines=True))

@@ -17,6 +17,7 @@ VERBS: Final = {
     "serve": "serve tools over stdio, as MCP clients start a server, or over HTTP",
     "tools": "show the tools of a server",
     "call": "call one tool and print its answer",
+    "task": "wait for a task of a remote server, or cancel it",
     "inspect": "show a remote server on a web page",
     "login": "sign in to a remote server, once",
     "logout": "sign out of a remote server",

@@ -1,17 +1,23 @@
 """One call, or one list of tools, of a remote server."""
 
 import asyncio
+import shlex
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from accord.auth.sign_in import SignIn, browser
 from accord.cli import targets
 from accord.cli.elicitation import TerminalUser
 from accord.cli.targets import Target
 from accord.cli.terminal import StatusLine, visible
-from accord.client import Client, Reply
+from accord.client import Client, Reply, TaskStatus
+from accord.client.tasks import task_in
 from accord.errors import ContractError, PeerError
+
+_CANCEL_CHECKS: Final = 20
+_CANCEL_PAUSE: Final = 0.1  # seconds
 
 
 class Listing(NamedTuple):
@@ -71,23 +77,85 @@ def call(
 ) -> Reply:
     """Return the reply to one call; its questions are asked at the terminal.
 
-    Ctrl-C ends the server's process first.
+    Ctrl-C ends the server's process first; a task of a server at a URL goes on.
     """
 
     async def main() -> Reply:
-        async with Client(
-            target,
-            on_elicit=TerminalUser(line).elicit,
-            headers=headers,
-            auth=auth_for(target, headers),
-            revision=revision,
-            timeout=within,
-            answer_timeout=None,
-        ) as client:
-            return await client.call_tool_raw(tool, arguments, on_progress=line.progress)
+        async with _asking_client(target, line, headers, within, revision) as client:
+            reply = await client.call_tool_raw(
+                tool, arguments, on_progress=line.progress, task=True
+            )
+            started = task_in(reply)
+            return reply if started is None else await _wait(client, target, started.id, line)
 
     with StatusLine(f"calling {visible(tool)}") as line:
         return asyncio.run(main())
+
+
+def wait_for_task(target: str, task_id: str, *, headers: Mapping[str, str], within: float) -> Reply:
+    """Return the reply of a task, once it is over; its questions are asked at the terminal."""
+
+    async def main() -> Reply:
+        async with _asking_client(target, line, headers, within, None) as client:
+            return await _wait(client, target, task_id, line)
+
+    with StatusLine("waiting for the task") as line:
+        return asyncio.run(main())
+
+
+def cancel_task(target: str, task_id: str, *, headers: Mapping[str, str], within: float) -> str:
+    """Ask a server to end a task, and return its status, shortly after."""
+
+    async def main() -> str:
+        auth = auth_for(target, headers)
+        async with Client(target, headers=headers, auth=auth, timeout=within) as client:
+            task = client.task(task_id)
+            await task.cancel()
+            state = await task.get()
+            for _ in range(_CANCEL_CHECKS):
+                if state.is_final:
+                    break
+                await asyncio.sleep(_CANCEL_PAUSE)
+                state = await task.get()
+            return visible(state.status)
+
+    with StatusLine("cancelling the task"):
+        return asyncio.run(main())
+
+
+def _asking_client(
+    target: str,
+    line: StatusLine,
+    headers: Mapping[str, str],
+    within: float,
+    revision: str | None,
+) -> Client:
+    """Return a client whose user answers questions at the terminal."""
+    return Client(
+        target,
+        on_elicit=TerminalUser(line).elicit,
+        headers=headers,
+        auth=auth_for(target, headers),
+        revision=revision,
+        timeout=within,
+        answer_timeout=None,
+    )
+
+
+async def _wait(client: Client, target: str, task_id: str, line: StatusLine) -> Reply:
+    """Wait for a task and show its status; if interrupted, print how to come back to it."""
+
+    def show(state: TaskStatus) -> None:
+        line.progress(0, None, state.message or state.status)
+
+    try:
+        return await client.task(task_id).wait(show)
+    except asyncio.CancelledError:
+        if targets.is_url(target):
+            with line.paused():
+                words = shlex.join(["accord", "task", target, task_id])
+                print(f"the task goes on; to wait for it: {visible(words)}", file=sys.stderr)
+        raise
 
 
 def tools(target: str, *, headers: Mapping[str, str], within: float) -> Listing:

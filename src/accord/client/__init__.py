@@ -5,7 +5,8 @@
 
 A URL needs the extra `accord-mcp[connect]`. Read `client`, then `peer`, which returns raw replies,
 `session`, and the transports: `inprocess`, `stdio` and `http` (on `sse`; `authorization` has its
-tokens). `input_requests`, `entries` and `subscription` hold what the client gives and takes.
+tokens). `input_requests`, `entries`, `subscription` and `tasks` hold what the client gives and
+takes.
 """
 
 import typing
@@ -23,6 +24,7 @@ from accord.client.entries import (
 from accord.client.input_requests import ElicitRequest, OnElicit, OnSample, SampleRequest
 from accord.client.messages import Disconnected, Reply, TimedOut
 from accord.client.subscription import Subscription
+from accord.client.tasks import ClientTask, OnStatus, TaskStatus
 from accord.model.changes import ListChanged, Updated
 from accord.protocol.messages import LogMessage
 
@@ -34,6 +36,7 @@ __all__ = [
     "AuthRequest",
     "Client",
     "ClientCredentials",
+    "ClientTask",
     "Disconnected",
     "ElicitRequest",
     "ListChanged",
@@ -43,6 +46,7 @@ __all__ = [
     "OnLog",
     "OnProgress",
     "OnSample",
+    "OnStatus",
     "PromptInfo",
     "PromptResult",
     "Reply",
@@ -50,6 +54,7 @@ __all__ = [
     "SampleRequest",
     "SignIn",
     "Subscription",
+    "TaskStatus",
     "TemplateInfo",
     "TimedOut",
     "ToolInfo",

@@ -17,6 +17,13 @@ OnProgress = Callable[[float, float | None, str | None], object]
 _MAX_WAITING: Final = 1_000  # calls that wait for a slow callback; the oldest are dropped
 
 
+async def call_listener(listener: Callable[..., object], *arguments: Any) -> None:
+    """Call a function, or a coroutine function, and wait for its end."""
+    awaited = listener(*arguments)
+    if inspect.isawaitable(awaited):
+        await awaited
+
+
 class CallbackQueue:
     """Calls a function, or a coroutine function, in the order of the notifications."""
 

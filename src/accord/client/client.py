@@ -44,6 +44,7 @@ from accord.client.subscription import (
     params_of,
     subscription_id,
 )
+from accord.client.tasks import ClientTask, OnStatus, TaskStatus, declaring, task_in
 from accord.errors import (
     INTERNAL_ERROR,
     METHOD_NOT_FOUND,
@@ -134,6 +135,7 @@ class Client:
             None if on_notification is None else CallbackQueue(on_notification, self._tasks)
         )
         self._log_level = None if log_level is None else _checked_level(log_level)
+        self._capabilities = {**self._handlers.capabilities, **(capabilities or {})}
         self._connect = partial(
             connect,
             target,
@@ -146,7 +148,7 @@ class Client:
             env=env,
             on_notification=self._receive_notification,
             on_request=self._receive_request,
-            capabilities={**self._handlers.capabilities, **(capabilities or {})},
+            capabilities=self._capabilities,
             max_bytes=max_bytes,
         )
         self._stack: AsyncExitStack | None = None
@@ -232,12 +234,22 @@ class Client:
         *,
         timeout: float | None = None,  # noqa: ASYNC109 - the request is cancelled on the wire too
         on_progress: OnProgress | None = None,
+        task: bool = False,
+        on_status: OnStatus | None = None,
     ) -> Reading:
         """Call a tool and read its reply: a failed tool is a Reading with `is_failure`.
 
-        `Reading.raw` holds the reply as received.
+        With `task`, the server may make the call a task, whose states `on_status` is given. Its end
+        is waited for, however long that takes; cancelling this cancels the task.
+
+        `Reading.raw` holds the reply as received, or as a task has it.
         """
-        reply = await self.call_tool_raw(name, arguments, timeout=timeout, on_progress=on_progress)
+        reply = await self.call_tool_raw(
+            name, arguments, timeout=timeout, on_progress=on_progress, task=task
+        )
+        found = task_in(reply)
+        if found is not None:
+            reply = await self._finish(found, on_status)
         _result(f"calling {name}", reply)
         return read(reply.raw, name, arguments)
 
@@ -248,15 +260,51 @@ class Client:
         *,
         timeout: float | None = None,  # noqa: ASYNC109
         on_progress: OnProgress | None = None,
+        task: bool = False,
     ) -> Reply:
-        """Call a tool and return its reply as received; a JSON-RPC error is returned as well."""
+        """Call a tool and return its reply as received; a JSON-RPC error is returned as well.
 
+        With `task`, that may be a task: continue with `client.task(reply.result["taskId"])`.
+        """
         peer = self._open
+        more = self.task_meta() if task else {}
 
         async def send(meta: dict[str, Any], answers: dict[str, Any]) -> Reply:
-            return await peer.call(name, arguments, within=timeout, meta=meta, answers=answers)
+            sent = {**meta, **more}
+            return await peer.call(name, arguments, within=timeout, meta=sent, answers=answers)
 
         return await self._interact(peer, "tools/call", send, on_progress)
+
+    def task(self, task_id: str) -> ClientTask:
+        """Return a task of the server by its id, of this client or of an earlier one."""
+        self._require_stateless()
+        return ClientTask(self, task_id)
+
+    def task_meta(self) -> dict[str, Any]:
+        """Return the `_meta` by which a request declares that this client has tasks."""
+        return declaring(self._capabilities) if self._is_stateless else {}
+
+    async def answer_questions(self, requests: Any) -> dict[str, Any]:
+        """Return the answers of the handlers to requests of the server, by their keys."""
+        answers = await self._answers(self._open, {"inputRequests": requests})
+        found: dict[str, Any] = answers["inputResponses"]
+        return found
+
+    async def _finish(self, started: TaskStatus, on_status: OnStatus | None) -> Reply:
+        """Wait for the end of a task; cancel it if this is cancelled."""
+        task = self.task(started.id)
+        try:
+            return await task.wait(on_status)
+        except asyncio.CancelledError:
+            if self._peer is not None:
+                with suppress(PeerError, TimeoutError):
+                    async with asyncio.timeout(_GRACE):
+                        await task.cancel()
+            raise
+
+    def _require_stateless(self) -> None:
+        if not self._is_stateless:
+            raise ContractError(f"revision {self.revision} has no tasks that this client can use")
 
     async def get_prompt(
         self,

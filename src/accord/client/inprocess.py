@@ -16,6 +16,7 @@ from accord.serve.executor import Executor
 from accord.serve.lifespan import Lifespans
 from accord.serve.pending_requests import PendingRequests
 from accord.serve.shutdown import DEFAULT_GRACE
+from accord.serve.tasks import close_tasks, offer_tasks, open_tasks
 from accord.server import Server
 from accord.server.operation import Done
 
@@ -35,6 +36,8 @@ class InProcessTransport(CallbackEdge):
         super().__init__(self._deliver)
         loop = asyncio.get_running_loop()
         self._dispatcher = dispatcher
+        offer_tasks(server.dispatcher)
+        self._server = server
         self._connection = server.dispatcher.connect()
         self._executor = Executor(server.dispatcher, loop)
         self._requests = PendingRequests(server.registry, _ANSWER_TIMEOUT, self._announce)
@@ -49,6 +52,7 @@ class InProcessTransport(CallbackEdge):
         """Start the server's lifespan, unless it runs on this loop, and return the transport."""
         transport = cls(server, dispatcher)
         await transport._lifespans.start()
+        await open_tasks(server.dispatcher)
         return transport
 
     async def exchange(self, request: Outgoing, reply: "asyncio.Future[Reply]") -> None:
@@ -85,6 +89,7 @@ class InProcessTransport(CallbackEdge):
         self._executor.stop_threads()
         if tasks:
             await asyncio.wait(tasks, timeout=_GRACE)
+        await close_tasks(self._server.dispatcher, _GRACE)
         await asyncio.sleep(0)  # the idle worker ends
         if self._lifespans.is_used:
             await self._executor.drained(_GRACE)

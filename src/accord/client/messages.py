@@ -30,7 +30,14 @@ _META: Final = "io.modelcontextprotocol"
 SERVER_INFO: Final = f"{_META}/serverInfo"
 _MAX_QUOTED: Final = 200  # characters of a server's text in an error message
 _ANNOTATION: Final = "x-mcp-header"
-_NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_NAMED_BY: Final = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+}
 _PLAIN_VALUE: Final = re.compile(r"[!-~]([\t -~]*[!-~])?")
 _ENCODED_VALUE: Final = re.compile(r"=\?base64\?.*\?=")
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")

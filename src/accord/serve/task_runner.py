@@ -80,6 +80,7 @@ class TaskRunner(TaskRequests):
 
     def _bind(self, loop: asyncio.AbstractEventLoop) -> None:
         """Begin on another event loop; what ran on the one before has ended with it."""
+        self._settings = self._dispatcher.task_settings
         self.loop, self._is_closing = loop, False
         self._runs, self._over, self._background, self._keeper = {}, [], set(), None
         name, most = self._settings.store, self._settings.max_tasks

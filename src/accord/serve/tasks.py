@@ -21,9 +21,11 @@ async def open_tasks(dispatcher: Dispatcher) -> None:
     """Open the store of tasks, if there are any; raise StoreError if that is not possible."""
     if dispatcher.tasks is not None:
         await dispatcher.tasks.ready()
+    dispatcher.task_users += 1
 
 
 async def close_tasks(dispatcher: Dispatcher, seconds: float) -> None:
     """End the tasks that run here within so many seconds, and close the store."""
-    if dispatcher.tasks is not None:
+    dispatcher.task_users -= 1
+    if dispatcher.tasks is not None and dispatcher.task_users <= 0:
         await dispatcher.tasks.close(seconds)

@@ -76,6 +76,8 @@ class Dispatcher:
     task_settings = TaskSettings()
     _make_backend: Callable[[], TaskBackend] | None = None
     _tasks: TaskBackend | None = None
+    task_users = 0
+    """Number of edges that serve tasks now: the last one that ends closes their store."""
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
@@ -137,9 +139,10 @@ class Dispatcher:
 
     def serve_tasks(self, make_backend: Callable[[], TaskBackend]) -> None:
         """Let calls be tasks; the backend is made when the first is needed."""
-        self._make_backend, self._tasks = make_backend, None
-        self.registry.serves_tasks = True
-        self.registry.clear_cache()
+        if self._make_backend is None:
+            self._make_backend = make_backend
+            self.registry.serves_tasks = True
+            self.registry.clear_cache()
 
     @property
     def tasks(self) -> TaskBackend | None:

@@ -89,9 +89,9 @@ def checked_task(task: Message, result_type: str | None = "complete") -> Message
 class Replica:
     """One process of a server, as its clients see it."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, **settings: Any) -> None:
         self.server = server
-        self.app = server.asgi(grace=0.5)
+        self.app = server.asgi(grace=0.5, **settings)
         self._ids = itertools.count(1)
         self.status = 0
         """Of the last response."""

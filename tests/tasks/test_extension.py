@@ -15,6 +15,7 @@ from accord.errors import (
     METHOD_NOT_FOUND,
     MISSING_CLIENT_CAPABILITY,
 )
+from accord.model.caller import Caller, TokenRequest
 from redis_server import RedisServer, needs_redis
 from tasks.replica import DECLARED, EXTENSION, Message, Replica, checked_task, store_name, text_of
 from tasks.shop import Shop
@@ -265,6 +266,33 @@ def test_a_task_of_another_caller_is_as_if_there_were_none(make: Make) -> None:
         assert (await replica.get(task_id, token="ada"))["status"] == "input_required"
 
     run(test, make())
+
+
+class Names:
+    """Tokens are `NAME-NUMBER`; the name is the caller."""
+
+    async def verify(self, token: str, request: TokenRequest) -> Caller | None:
+        return Caller(issuer="https://issuer.test", subject=token.partition("-")[0])
+
+
+def test_a_task_belongs_to_the_verified_caller_whatever_the_token(make_shared: Make) -> None:
+    shop = make_shared()
+
+    async def main() -> None:
+        async with asyncio.timeout(20):
+            async with Replica(shop.server, auth=Names()) as replica:
+                task_id = await replica.begin("again", token="ada-1")
+                assert (await replica.get(task_id, token="ada-2"))["status"] == "working"
+                reply = await replica.send("tasks/get", {"taskId": task_id}, token="bob-1")
+                assert error_of(reply) == (INVALID_PARAMS, "Unknown task")
+            other = make_shared(like=shop)
+            async with Replica(other.server, auth=Names()) as replica:
+                shop.gate.set()
+                task = await replica.until(task_id, token="ada-3")
+                assert text_of(task).startswith("run ")
+                assert "127.0.0.1" not in text_of(task)  # the key of the caller is another digest
+
+    asyncio.run(main())
 
 
 # Status

@@ -256,15 +256,18 @@ def test_a_refresh_token_is_replaced_only_if_a_new_one_came(rotates: bool) -> No
     assert len(set(used)) == (3 if rotates else 1)
 
 
-def test_a_refresh_token_that_is_refused_leads_to_a_new_sign_in() -> None:
+@pytest.mark.parametrize("expires_in", [3600, 1])
+def test_a_refresh_token_that_is_refused_leads_to_a_new_sign_in(expires_in: int) -> None:
     async def say(client: Client, site: Site) -> None:
         site.tokens.clear()
         site.refresh_tokens.clear()
+        site.variant.expires_in = 3600
         await call(client, site)
 
-    _, site = with_site(say)
+    _, site = with_site(say, Variant(expires_in=expires_in))
     assert len(site.named("authorize")) == 2
     assert len(site.named("register")) == 1
+    assert names(site).count("token") == 3, "the refresh token is tried once"
 
 
 def test_a_token_endpoint_that_is_away_does_not_end_the_sign_in() -> None:

@@ -153,7 +153,7 @@ class SignIn:
             discovery = await Endpoints(request.url).discover(request.challenge)
             if discovery.is_legacy or grant.issuer in discovery.issuers:
                 renewed = await self._renewed(grant)
-                if renewed is not None:
+                if renewed.tokens.access_token != request.token:
                     return renewed
         return await self._interact(request, grant.requested_scopes)
 
@@ -177,25 +177,30 @@ class SignIn:
             raise sign_in_required(request)
         return await self.sign_in(request.url, request.challenge, scopes=scopes)
 
-    async def _renewed(self, grant: Grant) -> Grant | None:
-        """Return a grant with new tokens; None if only a new sign-in can give them.
+    async def _renewed(self, grant: Grant) -> Grant:
+        """Return a grant with new tokens, or without a refresh token if the issuer refuses that.
 
-        One process at a time: a refresh token may be good for one use only.
+        One process at a time: a refresh token may be valid for one use only.
         """
         async with self._store.lock(grant.server):
             stored = await self._store.grant(grant.server) or grant
-            if stored.tokens.access_token == grant.tokens.access_token:
-                try:
-                    stored = await Endpoints(grant.server).refreshed(stored)
-                except OAuthError as error:
-                    if error.code in _TEMPORARY:
-                        raise
-                    if error.code in UNREGISTERED:
-                        await self._store.forget_registration(grant.issuer)
-                    return None
+            is_same = stored.tokens.access_token == grant.tokens.access_token
+            if is_same and stored.tokens.refresh_token is not None:
+                stored = await self._refreshed(stored)
                 await self._store.keep(stored)
             self._grants[grant.server] = stored
             return stored
+
+    async def _refreshed(self, grant: Grant) -> Grant:
+        try:
+            return await Endpoints(grant.server).refreshed(grant)
+        except OAuthError as error:
+            if error.code in _TEMPORARY:
+                raise
+            if error.code in UNREGISTERED:
+                await self._store.forget_registration(grant.issuer)
+        tokens = msgspec.structs.replace(grant.tokens, refresh_token=None)
+        return msgspec.structs.replace(grant, tokens=tokens)
 
 
 def _is_document(url: str) -> bool:

@@ -262,6 +262,22 @@ def test_introspection_has_its_credentials_from_the_environment(database: Path) 
         assert set(other.credentials) == {"Basic bWNwOnMzY3JldCUyNg=="}
 
 
+def test_the_issuer_is_not_asked_about_the_tokens_of_a_file(database: Path, tokens: Path) -> None:
+    static = add_token(tokens, "ci", [])
+    with Issuer() as other:
+        other.active = {"good": {"sub": "zoe", "aud": AUDIENCE}}
+        words = ["--issuer", other.url, "--introspection", f"{other.origin}/introspect"]
+        secrets = {"ACCORD_INTROSPECTION_ID": "mcp", "ACCORD_INTROSPECTION_SECRET": "s3cret&"}
+        words += ["--audience", AUDIENCE, "--token-file", str(tokens)]
+        with serving(database, *words, **secrets) as server:
+            assert status_of(server, static, "run_query", query="SELECT 1") == 200
+            assert other.hits["/introspect"] == 0
+            assert status_of(server, "good", "run_query", query="SELECT 1") == 200
+            time.sleep(1.1)  # the verdicts of the file have ended, those of the issuer have not
+            assert status_of(server, "good", "run_query", query="SELECT 1") == 200
+            assert other.hits["/introspect"] == 1
+
+
 # Operators
 
 

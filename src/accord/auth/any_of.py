@@ -2,15 +2,21 @@
 
 from collections.abc import Sequence
 
+from accord.auth.verdicts import Verdicts
 from accord.auth.verifier import LEEWAY, Unavailable
 from accord.model.caller import Caller, TokenRequest, Verifier
 
 
 class AnyOf:
-    """Asks verifiers in order until one accepts a token: a token file beside an issuer."""
+    """Asks verifiers in order until one accepts a token: a token file beside an issuer.
+
+    The verdicts of each are kept for its own `cache_seconds`. A token is shown to all verifiers
+    before the one that accepts it: put those first that send it nowhere.
+    """
 
     def __init__(self, verifiers: Sequence[Verifier]) -> None:
         self._verifiers = tuple(verifiers)
+        self._verdicts = [Verdicts(each) for each in verifiers]
         self.issuers = self._all("issuers")
         self.audiences = self._all("audiences")
         self.scopes = self._all("scopes")
@@ -27,14 +33,14 @@ class AnyOf:
         If none does and one could not know, the token may be valid.
         """
         unknown: Unavailable | None = None
-        for each in self._verifiers:
+        for each in self._verdicts:
             try:
-                caller = await each.verify(token, request)
+                grant = await each.find(token, request)
             except Unavailable as error:
                 unknown = error
                 continue
-            if caller is not None:
-                return caller
+            if grant is not None:
+                return grant.caller
         if unknown is not None:
             raise unknown
         return None

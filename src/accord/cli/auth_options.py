@@ -132,13 +132,13 @@ def _verifier(options: argparse.Namespace) -> "Verifier | None":
                 raise ContractError(f"--{name} needs --issuer")
         return None
     found: list[Verifier] = []
-    if options.issuer is not None:
-        found.append(_of_issuer(options))
-    if options.token_file is not None:
+    if options.token_file is not None:  # first: an issuer must not see the tokens of the file
         from accord.auth.static_tokens import StaticTokens
 
         audience = options.audience[0] if options.audience else None
         found.append(StaticTokens(options.token_file, audience=audience))
+    if options.issuer is not None:
+        found.append(_of_issuer(options))
     if len(found) == 1:
         return found[0]
     from accord.auth.any_of import AnyOf

@@ -176,8 +176,7 @@ def _among_prose(text: str) -> Found | None:
         at = start.end()
         if tries >= _MOST_TRIES or at > _LONGEST_PROSE:
             return None
-        label = text[text.rfind("\n", 0, at) + 1 : at + 1]
-        if len(label) > _LEAST_LABEL and text.count(label) > 1:
+        if _recurs(text, at):
             return None  # a member of each of several things
         value, end = _document_at(text, at)
         if end > at and _is_apart(text, start, value, end):
@@ -191,6 +190,16 @@ def _among_prose(text: str) -> Found | None:
                 how = "a Python value after prose"
                 return Found(value, text[:at].strip(), how, is_shown=True)
     return None
+
+
+def _recurs(text: str, at: int) -> bool:
+    """Whether the label before a document comes again, perhaps with another number."""
+    label = text[text.rfind("\n", 0, at) + 1 : at + 1]
+    if len(label) > _LEAST_LABEL and text.count(label) > 1:
+        return True
+    name = label.rstrip("[{:= \t")
+    stem = name.rstrip("0123456789")
+    return "" < stem < name and f"\n{text}".count(f"\n{stem}") > 1
 
 
 def _document_at(text: str, at: int) -> tuple[Any, int]:

@@ -73,7 +73,7 @@ KINDS: Final = (
     Kind(parts.separated, (), 2, 2),
     Kind(parts.records, (), 2, 2),
     Kind(parts.paragraphs, (), 2, 2),
-    Kind(parts.headed, ("#", ":\n"), 2, _NEVER),
+    Kind(parts.headed, ("#", ":\n", "**", "--", "=="), 2, _NEVER),
     Kind(parts.grouped, (), 2, _NEVER),
     Kind(runs.bullets, (), 1, 2),
     Kind(parts.counted),

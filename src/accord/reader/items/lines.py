@@ -34,6 +34,8 @@ _TOKEN: Final = re.compile(
     | (?P<row>[|+])""",
     re.X,
 )
+_BANNER: Final = re.compile(r"(-{2,8}|={2,8}|\*{3,8}) (\S.{0,100}\S|\S) \1")
+"""`=== Users ===`."""
 _RULE: Final = re.compile(r"[-=_*~─━═—]{3,}|<{2,}[A-Z _]+>{2,}")
 _SHORT_RULES: Final = frozenset({"=", "==", "--", "~", "*", "_", "—"})
 _RULE_LENGTHS: Final = range(3, 81)
@@ -101,6 +103,9 @@ def _token(text: str) -> Line:
     if found is not None and found.lastgroup is not None:
         mark = found[0].rstrip()
         return Line(text, indent, found.lastgroup, mark, body[found.end() :])
+    banner = _BANNER.fullmatch(body) if body[0] in "-=*" else None
+    if banner is not None:
+        return Line(text, indent, "heading", "=", banner[2])
     if not is_rule(body):
         return Line(text, indent, "text", "", body)
     return Line(text, indent, "rule", body[0] if _RULE.fullmatch(body) else "", body)

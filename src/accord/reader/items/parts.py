@@ -204,8 +204,11 @@ def _likeness(parts: list[list[Line]], wants_list: bool, heading: str) -> str | 
 
 # Parts below headings
 
+_BOLD_LEVEL: Final = 7
+"""Of a line that is bold and nothing else."""
 _TITLE_LEVEL: Final = 9
 """Of a line that ends with a colon and has indented lines below it."""
+_ONLY_BOLD: Final = re.compile(r"\*\*[^*]{1,80}\*\*")
 _NO_LABELS: Final = "|".join(ordered("texts.no-label"))
 _BOLD_LABEL: Final = re.compile(
     rf"(?:- )?\*\*(?!(?i:{_NO_LABELS}))[A-Z][\w ]{{0,30}}(?::\*\*|\*\*:) \S"
@@ -226,6 +229,8 @@ def _headings(lines: Lines) -> list[tuple[int, int]]:
     for at, line in enumerate(lines):
         if line.kind == "heading" and not line.indent:
             found.append((at, len(line.mark)))
+        elif line.kind == "text" and _ONLY_BOLD.fullmatch(line.text):
+            found.append((at, _BOLD_LEVEL))
         elif line.kind == "text" and not line.indent:
             below = lines[at + 1] if at + 1 < len(lines) else None
             is_title = line.text.endswith(":") and line.text[0].isalnum()
@@ -246,7 +251,8 @@ def headed(lines: Lines, wants_list: bool) -> Items | None:
         return None
     bodies = [lines[a + 1 : b] for a, b in pairwise([*starts, len(lines)])]
     is_numbered = all(_NUMBERED.match(lines[at].words) for at in starts)
-    if not is_numbered and not _are_fields(bodies):
+    are_banners = all(lines[at].mark == "=" for at in starts) and all(map(told, bodies))
+    if not (is_numbered or are_banners or _are_fields(bodies)):
         return None
     return cut(lines, starts, "headed")
 
@@ -264,10 +270,10 @@ def _are_fields(bodies: Sequence[Lines]) -> bool:
 
 def sections(lines: Lines, wants_list: bool) -> Items | None:
     """Headings of one level below one of a higher level, with words below each of them."""
-    headings = [each for each in _headings(lines) if each[1] != _TITLE_LEVEL]
+    headings = [each for each in _headings(lines) if each[1] < _BOLD_LEVEL]
     if [at for at, _ in headings] == [0]:
-        below = [line.text for line in lines[1 : 1 + _LONE_LABELS] if _BOLD_LABEL.match(line.text)]
-        is_one = len(below) == _LONE_LABELS
+        below = [line.text for line in lines[1:] if line.text][:_LONE_LABELS]
+        is_one = len(below) == _LONE_LABELS and all(map(_BOLD_LABEL.match, below))
         return Items([text_of(lines)], "", "", "lone-section") if is_one else None
     level = max((each for _, each in headings), default=0)
     parts = [

@@ -235,7 +235,7 @@ _LONGEST_LINE: Final = 20_000
 _LABELLED: Final = re.compile(r"[^:]{1,100}: +(?P<rest>\S.*)")
 _PAIR: Final = re.compile(r"[A-Z][\w ]{0,30}: ")
 _PART: Final = re.compile(r"(?:[^,()\[\]]|\((?:[^()]|\([^()]*\))*\)|\[[^\[\]]*\])+")
-_NAME: Final = re.compile(r"[\w./:@#-]{1,80}(?: \([^()]{1,80}\))?")
+_NAME: Final = re.compile(r"`?[\w./:@#-]{1,80}`?(?: \([^()]{1,80}\))?")
 _WORD: Final = re.compile(r"[a-z][a-z_]{2,40}")
 _LONE: Final = re.compile(
     r"[\w./:@#-]{1,80}(?: \([^()\n]{1,80}\)| v?\d[\w.:%-]{0,30}){1,4}"

@@ -50,9 +50,14 @@ def bullets(lines: Lines, wants_list: bool) -> Items | None:
     is_enough = wants_list or len(items) > 1 or len(items) in found.numbers
     if not (is_enough or found.heading.endswith(":")):
         return None
-    if found.heading.startswith("#") and not wants_list and (found.closing or len(items) < 2):
-        return None
-    return found
+    if wants_list:
+        return found
+    is_section = found.heading.startswith("#") and (found.closing or len(items) < 2)
+    is_part = found.heading.rpartition("\n")[2].strip("#*_: ").lower() in _PARTS
+    return None if is_section or is_part else found
+
+
+_PARTS: Final = words("texts.parts")
 
 
 def _is_bullet(line: Line) -> bool:
@@ -142,7 +147,8 @@ _MARK: Final = re.compile(
 _NUMBER: Final = re.compile(r" {0,3}(?:#{1,4}\s*)?\[?(\d{1,5})(?:[.):]|\])\s")
 _PAIRS: Final = re.compile(r"(?>\w{1,40}=(?>'[^']*'|\"[^\"]*\"|\S*),?(?: |$)){2,}")
 """`name='Ada' id=1`."""
-_SHOWN: Final = re.compile(r"\b(?:results?|found|total|showing)\b", re.I)
+_COUNTING: Final = "|".join(ordered("texts.counting"))
+_COUNTS: Final = re.compile(rf"\b(?:{_COUNTING}|results?|page)\b", re.I)
 
 
 def _mark(line: Line) -> str:
@@ -177,7 +183,7 @@ def alike(lines: Lines, wants_list: bool) -> Items | None:
         found = cut(lines, starts, "alike-lines")
         found = found and _messages(found) if mark == "[" else found
         is_pairs = _PAIRS.fullmatch(lines[at].text) is not None
-        if found and (len(starts) > 1 or _SHOWN.search(found.heading) or is_pairs):
+        if found and (len(starts) > 1 or _COUNTS.search(found.heading) or is_pairs):
             return found
         return None
     return None
@@ -218,7 +224,6 @@ def _messages(found: Items) -> Items:
 
 _TITLE: Final = re.compile(r"#{1,6}[ \t]+\S.*|={2,}[ \t]+\S.*|List of .*|.*:")
 _PROSE: Final = re.compile(r".{60,}[.!?]|.{300,}|.*[a-z]{3}[.!?] [A-Z].*")
-_COUNTS: Final = re.compile(r"\b(?:showing|total|found|results?|page)\b", re.I)
 _NAMED: Final = re.compile(r"[a-z0-9][\w.-]*:|\w+ #?\d+:|[^:]{1,60}[\d)]:")
 _CLOSING: Final = re.compile(r"(?i:total): (?P<count>\d{1,6})(?: [\w ]{1,60})?[.]?")
 _FIGURES: Final = words("texts.figures")

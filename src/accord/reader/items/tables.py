@@ -49,8 +49,11 @@ def ruled(lines: Lines, wants_list: bool) -> Items | None:
         return None
     items = _objects(names, [row for *_, rows in tables for row in rows])
     found = framed(lines, start, end, items, "table", is_sure=wants_list)
-    is_much = found is not None and not wants_list and found.heading.count("\n") >= MAX_HEADING
-    return None if is_much else found
+    if found is None or wants_list:
+        return found
+    above = found.heading.split("\n")[:-1]
+    is_document = len(above) >= MAX_HEADING or any(line.endswith(".") for line in above)
+    return None if is_document else found
 
 
 _Table = tuple[int, int, list[str], list[list[str]]]

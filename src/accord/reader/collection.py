@@ -202,8 +202,10 @@ def _main(
     named = [name for name in main if member_of(name).noun in call.nouns]
     exact = [name for name in named if name.lower() in call.words]
     asked = [name for name in main if name in arguments.values()]
-    counts = [each for name, each in value.items() if member_of(name).is_count]
-    counted = [name for name in main if call.wants_many and len(value[name]) in counts]
+    counts = {
+        each for name, each in value.items() if type(each) is int and member_of(name).is_count
+    }
+    counted = [name for name in main if len(value[name]) in counts] if call.wants_many else []
     for chosen in (generic, named, exact, asked, counted):
         if len(chosen) == 1:
             return chosen[0]

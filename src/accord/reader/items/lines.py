@@ -31,9 +31,11 @@ _TOKEN: Final = re.compile(
     | (?P<number>\d{1,6}[.)])[ \t]+(?=\S)
     | (?P<tag>\[(?:[A-Z][A-Z _-]{1,15}|[A-Z][a-z]{2,15}|[a-z]{2,20}(?:[/:.-][a-z]{2,20})*)\])
       [ \t]+(?=\S)
-    | (?P<row>[|+])""",
+    | (?P<border>\+)""",
     re.X,
 )
+_UNMARKED: Final = "|{}()"
+"""With which no mark begins, and no rule."""
 _BANNER: Final = re.compile(r"(-{2,8}|={2,8}|\*{3,8}) (\S.{0,100}\S|\S) \1")
 """`=== Users ===`."""
 _RULE: Final = re.compile(r"[-=_*~─━═—]{3,}|<{2,}[A-Z _]+>{2,}")
@@ -70,12 +72,12 @@ def tokens(lines: Iterable[str]) -> list[Line]:
     is_code = False
     for each in lines:
         text = each.rstrip()
-        is_fence = "`" in text and text.count("```") % 2 == 1
-        if is_code and not is_fence:
+        if "`" in text and text.count("```") % 2 == 1:
+            is_code = not is_code
+        elif is_code:
             found.append(Line(text, len(text) - len(text.lstrip()), "code", "", text.strip()))
-        else:
-            found.append(_token(text))
-        is_code ^= is_fence
+            continue
+        found.append(_token(text))
     for at in range(1, len(found)):
         if found[at].kind == "rule" and _is_underline(found, at):
             found[at - 1] = found[at - 1]._replace(kind="heading", mark="#")
@@ -98,17 +100,19 @@ def _token(text: str) -> Line:
     body = text.lstrip()
     if not body:
         return _BLANK
-    indent = len(text) - len(body)
-    found = None if body[0].isalpha() else _TOKEN.match(body)
+    indent, first = len(text) - len(body), body[0]
+    if first.isalpha() or first in _UNMARKED:
+        return Line(text, indent, "text", "", body)
+    found = _TOKEN.match(body)
     if found is not None and found.lastgroup is not None:
         mark = found[0].rstrip()
         return Line(text, indent, found.lastgroup, mark, body[found.end() :])
-    banner = _BANNER.fullmatch(body) if body[0] in "-=*" else None
+    banner = _BANNER.fullmatch(body) if first in "-=*" else None
     if banner is not None:
         return Line(text, indent, "heading", "=", banner[2])
     if not is_rule(body):
         return Line(text, indent, "text", "", body)
-    return Line(text, indent, "rule", body[0] if _RULE.fullmatch(body) else "", body)
+    return Line(text, indent, "rule", first if _RULE.fullmatch(body) else "", body)
 
 
 def is_rule(line: str) -> bool:

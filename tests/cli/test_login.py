@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from auth.sign_in.authorization_server import Site, Variant, serving
+from auth.sign_in.authorization_server import Site, Variant, agree, serving
 from auth.sign_in.test_sign_in import where_it_leads
 from cli.command import ACCORD, ENVIRONMENT, Done, assert_one_line_of_misuse
 from client.connections import run
@@ -148,7 +148,10 @@ def test_a_missing_scope_is_named_with_the_command_that_adds_it(terminal: Termin
     with_site(say, Variant(needs={"restock": "write"}))
 
 
-def test_without_a_browser_the_url_is_pasted(terminal: Terminal) -> None:
+@pytest.mark.parametrize("comes_back", [False, True])
+def test_without_a_browser_the_url_is_pasted_unless_it_comes_back_itself(
+    terminal: Terminal, comes_back: bool
+) -> None:
     async def say(url: str, site: Site) -> None:
         words = [ACCORD, "login", url, "--no-browser"]
         child: Any = start(
@@ -162,12 +165,17 @@ def test_without_a_browser_the_url_is_pasted(terminal: Terminal) -> None:
             await asyncio.to_thread(child.stderr.readline)
             await asyncio.to_thread(child.stderr.readline)
             page = (await asyncio.to_thread(child.stderr.readline)).decode().strip()
-            location = await asyncio.to_thread(where_it_leads, page)
-            child.stdin.write(f"{location}\n".encode())
-            child.stdin.flush()
+            if comes_back:  # standard input stays open, and empty
+                await asyncio.to_thread(agree, page)
+            else:
+                location = await asyncio.to_thread(where_it_leads, page)
+                child.stdin.write(f"{location}\nmore".encode())
+                child.stdin.flush()
             out = (await asyncio.to_thread(child.stdout.read)).decode()
+            err = (await asyncio.to_thread(child.stderr.read)).decode()
             assert await asyncio.to_thread(child.wait, 20) == 0
         assert "Signed in to" in out
+        assert err.strip().endswith("or the code in it:")
 
     with_site(say)
 

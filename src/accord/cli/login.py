@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
         redirect_port=options.redirect_port,
         store=store,
         open_page=None if options.no_browser else browser.open_page,
-        announce=_ask_for_code if options.no_browser else browser.announce,
+        announce=_ask_for_code if options.no_browser else _announce,
         read_code=browser.read_line if options.no_browser else None,
         timeout=options.timeout,
     )
@@ -140,6 +140,12 @@ class _AlwaysAsking:
             return None
         self.grant = await self._sign_in.sign_in(request.url, request.challenge, scopes=self.scopes)
         return self.grant.tokens.access_token
+
+
+def _announce(url: str) -> None:
+    browser.announce(url)
+    if not browser.has_browser():
+        print("No browser was found; use --no-browser to paste the result.", file=sys.stderr)
 
 
 def _ask_for_code(url: str) -> None:

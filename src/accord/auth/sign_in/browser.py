@@ -4,9 +4,13 @@ import asyncio
 import os
 import sys
 import threading
+from contextlib import suppress
+from typing import Final
 from urllib.parse import urlsplit
 
 from accord.errors import SignInError
+
+_MAX_LINE: Final = 65_536  # bytes that are pasted
 
 
 def open_page(url: str) -> None:
@@ -54,9 +58,21 @@ async def read_line() -> str:
             line.set_result(text)
 
     def read() -> None:
-        text = "" if sys.stdin is None else sys.stdin.readline()
-        if not loop.is_closed():
+        text = _read_line()
+        with suppress(RuntimeError):  # the loop has ended meanwhile
             loop.call_soon_threadsafe(settle, text)
 
     threading.Thread(target=read, daemon=True).start()
     return await line
+
+
+def _read_line() -> str:
+    """Return a line of standard input, read past its buffer, which would block Python's end."""
+    line = b""
+    with suppress(OSError):  # it is closed
+        while not line.endswith(b"\n") and len(line) < _MAX_LINE:
+            found = os.read(0, 1)
+            if not found:
+                break
+            line += found
+    return line.decode(errors="replace")

@@ -4,7 +4,7 @@ Used for metadata, keys, introspection and token requests. The addresses come fr
 from the metadata of a configured issuer, never from a token.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from ipaddress import ip_address
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
@@ -42,10 +42,12 @@ async def fetch(
     seconds: float = SECONDS,
     limit: int = LIMIT,
     allow_http: bool = False,
+    accepts: Callable[[str], bool] | None = None,
 ) -> Fetched:
     """GET a URL, or POST a form or a body to it; raise FetchError if no response can be had.
 
-    Plain http is for loopback only, unless `allow_http`. A redirect is returned, not followed.
+    Plain http is for loopback only, unless `allow_http`. `accepts` is asked about the address that
+    is connected to, if there is no proxy. A redirect is returned, not followed.
     """
     require_safe(url, allow_http=allow_http)
     http1 = _library()
@@ -55,7 +57,9 @@ async def fetch(
         sent["content-type"] = "application/x-www-form-urlencoded"
     method = "GET" if body is None else "POST"
     try:
-        found = await http1.fetch(method, url, sent, body, seconds=seconds, limit=limit)
+        found = await http1.fetch(
+            method, url, sent, body, seconds=seconds, limit=limit, accepts=accepts
+        )
     except TimeoutError as error:
         raise FetchError(f"{bare(url)} did not answer within {seconds:g} s") from error
     except http1.TooLarge as error:

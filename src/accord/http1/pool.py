@@ -12,7 +12,7 @@ import msgspec
 from accord.errors import ContractError
 from accord.http1.connection import Connection, Response
 from accord.http1.dial import dial
-from accord.http1.errors import ConnectionLost, HTTPError, InvalidURL
+from accord.http1.errors import ConnectFailed, ConnectionLost, HTTPError, InvalidURL
 from accord.http1.proxies import Proxies
 from accord.http1.tls import system_trust
 from accord.http1.url import URL
@@ -46,11 +46,13 @@ class Pool:
         *,
         tls: Callable[[], ssl.SSLContext] = system_trust,
         proxies: Proxies | None = None,
+        accepts: Callable[[str], bool] | None = None,
         max_idle: int = MAX_IDLE,
         idle_seconds: float = IDLE_SECONDS,
     ) -> None:
         self._tls = tls
         self._proxies = Proxies.of_environment() if proxies is None else proxies
+        self._accepts = accepts
         self._max_idle = max_idle
         self._idle_seconds = idle_seconds
         self._idle: dict[tuple[str, str, int], list[Connection]] = {}
@@ -113,12 +115,22 @@ class Pool:
     async def _connect(self, url: URL, proxy: URL | None) -> Connection:
         connection = Connection(self._forget)
         await dial(url, proxy, connection, self._tls)
+        if proxy is None and self._accepts is not None:
+            self._require_accepted(connection)
         if connection.is_open:
             self._open.add(connection)
         if self._is_closed:
             connection.abort()
             raise HTTPError("this client is closed")
         return connection
+
+    def _require_accepted(self, connection: Connection) -> None:
+        """Close a connection to an address that is not accepted, before anything is sent."""
+        assert self._accepts is not None
+        address = connection.transport.get_extra_info("peername")
+        if address is None or not self._accepts(address[0]):
+            connection.abort()
+            raise ConnectFailed("its address is not allowed")
 
     def _forget(self, connection: Connection) -> None:
         self._open.discard(connection)
@@ -182,13 +194,15 @@ async def fetch(
     seconds: float,
     limit: int,
     tls: Callable[[], ssl.SSLContext] = system_trust,
+    accepts: Callable[[str], bool] | None = None,
 ) -> Complete:
     """Send one request on a connection of its own, and return the whole response.
 
-    A redirect is returned. Raises TimeoutError after `seconds` for everything, from the lookup of
-    the name to the last byte; TooLarge if the body has more than `limit` bytes.
+    `accepts` is asked about the address that a connection without a proxy leads to, before anything
+    is sent. A redirect is returned. Raises TimeoutError after `seconds` for everything, from the
+    lookup of the name to the last byte; TooLarge if the body has more than `limit` bytes.
     """
-    pool = Pool(tls=tls)
+    pool = Pool(tls=tls, accepts=accepts)
     try:
         async with asyncio.timeout(seconds):
             response = await pool.open(method, URL.parse(url), headers, body)

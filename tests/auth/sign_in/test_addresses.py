@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from accord.auth.fetch import FetchError
 from accord.auth.sign_in.addresses import Reach
+from accord.auth.sign_in.endpoints import Endpoints
 from accord.errors import SignInError
 
 NAMES = {
@@ -84,3 +86,60 @@ def test_metadata_leads_no_closer_to_this_machine_than_its_server(
     else:
         with pytest.raises(SignInError):
             asyncio.run(Reach(server).require(url))
+
+
+@pytest.mark.parametrize(
+    ("server", "seen", "later", "is_accepted"),
+    [
+        (PUBLIC, "https://as.example", "93.184.216.99", True),
+        (PUBLIC, "https://as.example", "127.0.0.1", False),
+        (PUBLIC, "https://as.example", "10.0.0.1", False),
+        (PUBLIC, "https://as.example", "::1", False),
+        (PUBLIC, "https://as.example", "fe80::1%eth0", False),
+        (PRIVATE, "https://as.corp.example", "10.0.0.9", True),
+        (PRIVATE, "https://as.corp.example", "127.0.0.1", False),
+        (LOCAL, "http://127.0.0.1:9000", "127.0.0.1", True),
+        (LOCAL, "http://127.0.0.1:9000", "169.254.169.254", False),
+    ],
+)
+def test_the_address_of_a_connection_is_checked_as_well(
+    server: str, seen: str, later: str, is_accepted: bool
+) -> None:
+    reach = Reach(server)
+    asyncio.run(reach.require(seen))
+    assert reach.accepts(later) is is_accepted
+
+
+def test_a_name_that_changes_its_address_gets_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first lookups give an address of the internet, that of the connection loopback."""
+    received: list[bytes] = []
+
+    async def receive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        received.append(await reader.read(1))
+        writer.transport.abort()
+
+    async def main() -> None:
+        inside = await asyncio.start_server(receive, "127.0.0.1", 0)
+        port = inside.sockets[0].getsockname()[1]
+
+        async def rebinding(self: Any, host: str, asked: Any, **_: Any) -> list[Any]:
+            found = "127.0.0.1" if asked else "93.184.216.34"
+            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (found, asked or 0))]
+
+        monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", rebinding)
+        with pytest.raises(FetchError, match="its address is not allowed"):
+            await Endpoints(f"http://mcp.example:{port}/mcp").discover(None)
+        inside.close()
+        await asyncio.sleep(0.05)  # for the handler to end
+
+    asyncio.run(main())
+    assert b"".join(received) == b""
+
+
+def test_a_server_whose_name_moves_to_this_machine_leads_nowhere() -> None:
+    async def main() -> None:
+        reach = Reach("https://rebound.example/mcp")
+        with pytest.raises(SignInError, match="private network"):
+            await reach.require("https://rebound.example/.well-known/openid-configuration")
+
+    asyncio.run(main())

@@ -37,15 +37,18 @@ class Reach:
     async def require(self, url: str) -> None:
         """Raise SignInError if a URL must not be requested."""
         require_url(url, self._server)
-        zone = await _zone_of(url)
-        if zone == Zone.PUBLIC:
-            return
-        if self._zone is None:
-            self._zone = min(await _zone_of(self._server), Zone.LOOPBACK)
-        if zone > self._zone:
+        if self._zone is None:  # once, before its metadata is known: the address may change
+            is_here = is_loopback(urlsplit(self._server).hostname or "")
+            found = await _zone_of(self._server)
+            self._zone = Zone.LOOPBACK if is_here else min(found, Zone.PRIVATE)
+        if await _zone_of(url) > self._zone:
             raise SignInError(
                 f"{bare(self._server)} leads to {bare(url)}, an address of a private network"
             )
+
+    def accepts(self, address: str) -> bool:
+        """True if a connection to this address may be used; its name may have changed meanwhile."""
+        return _zone_of_address(address) <= (self._zone or Zone.PUBLIC)
 
 
 def require_url(url: str, server: str) -> None:

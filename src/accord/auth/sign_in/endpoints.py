@@ -142,7 +142,7 @@ class Endpoints:
         for location in dict.fromkeys(locations):
             await self._reach.require(location)
             try:
-                reply = await fetch(location, allow_http=allows_http(self._url))
+                reply = await self._fetch(location)
             except FetchError as error:
                 failure = failure or error
                 continue
@@ -156,7 +156,11 @@ class Endpoints:
 
     async def _post(self, url: str, **content: Any) -> Fetched:
         await self._reach.require(url)
-        return await fetch(url, allow_http=allows_http(self._url), **content)
+        return await self._fetch(url, **content)
+
+    async def _fetch(self, url: str, **content: Any) -> Fetched:
+        is_http = allows_http(self._url)
+        return await fetch(url, allow_http=is_http, accepts=self._reach.accepts, **content)
 
 
 def resource_param(resource: str | None) -> dict[str, str]:

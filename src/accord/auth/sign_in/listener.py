@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from html import escape
 from typing import Final
 
@@ -54,9 +54,7 @@ class RedirectListener:
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError, TimeoutError):
             return
         finally:
-            writer.close()
-            with suppress(OSError):
-                await writer.wait_closed()
+            await _close(writer)
         self._settle(outcome)
 
     def _settle(self, outcome: str | SignInError | None) -> None:
@@ -91,6 +89,18 @@ class RedirectListener:
         return "200 OK", "Signed in", "You can close this window.", code
 
 
+async def _close(writer: asyncio.StreamWriter) -> None:
+    """Close a connection once its reply is sent, or a browser has taken too long to read it."""
+    try:
+        async with asyncio.timeout(_READ_TIMEOUT):
+            writer.close()
+            await writer.wait_closed()
+    except (OSError, TimeoutError):
+        pass
+    finally:
+        writer.transport.abort()
+
+
 def _response(status: str, title: str, text: str) -> bytes:
     page = _PAGE.format(title=escape(title), text=escape(text)).encode()
     head = f"HTTP/1.1 {status}\r\n{_HEADERS}Content-Length: {len(page)}\r\n\r\n"
@@ -101,10 +111,13 @@ def _response(status: str, title: str, text: str) -> bytes:
 async def listening(port: int, or_another: bool = True) -> AsyncIterator[RedirectListener]:
     """Listen on a port of 127.0.0.1: a free one if it is 0, or taken and `or_another` will do."""
     listener: RedirectListener | None = None
+    tasks: set[asyncio.Task[None]] = set()
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if listener is not None:
-            await listener.serve(reader, writer)
+    def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        assert listener is not None, "it is set before the loop accepts anything"
+        task = asyncio.create_task(listener.serve(reader, writer))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
 
     try:
         server = await asyncio.start_server(serve, _HOST, port, limit=_MAX_HEAD)
@@ -117,3 +130,6 @@ async def listening(port: int, or_another: bool = True) -> AsyncIterator[Redirec
         yield listener
     finally:
         server.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -115,6 +115,20 @@ def deep(levels: int) -> Any:
 NOW = int(time.time())
 FAR = 10**400
 
+PAYLOADS: dict[str, Any] = {
+    "null": None,
+    "a list": [],
+    "a text": "claims",
+    "a number": 1,
+    "empty": {},
+    "not JSON": b"{",
+    "not UTF-8": b'{"iss":"\xff"}',
+    "with a lone surrogate": b'{"iss":"\\ud800"}',
+    "nothing": b"",
+    "nested deeply": json.dumps(deep(900)).encode(),
+    "nested too deeply": b"[" * 5_000,
+}
+
 TOKENS: dict[str, Make] = {
     # No signature, or one that anybody can make
     **{
@@ -300,22 +314,7 @@ TOKENS: dict[str, Make] = {
     "sub that is empty, and no client": claiming(sub="", client_id=...),
     "sub of 10 kB, and no client": claiming(sub="s" * 10_000, client_id=...),
     # Payloads and shapes
-    **{
-        f"claims that are {name}": with_payload(value)
-        for name, value in {
-            "null": None,
-            "a list": [],
-            "a text": "claims",
-            "a number": 1,
-            "empty": {},
-            "not JSON": b"{",
-            "not UTF-8": b'{"iss":"\xff"}',
-            "with a lone surrogate": b'{"iss":"\\ud800"}',
-            "nothing": b"",
-            "nested deeply": json.dumps(deep(900)).encode(),
-            "nested too deeply": b"[" * 5_000,
-        }.items()
-    },
+    **{f"claims that are {name}": with_payload(value) for name, value in PAYLOADS.items()},
     "a token in a token": lambda issuer, bait: sign(
         header(cty="JWT"), issuer.token().encode(), KEYS["rsa"]
     ),

@@ -40,7 +40,7 @@ def fastmcp_client(url: str, token: str) -> AbstractAsyncContextManager[Any]:
 
 
 @asynccontextmanager
-async def sdk_client(url: str, token: str, mode: str) -> AsyncIterator[Client]:
+async def sdk_client(url: str, token: str, mode: str) -> AsyncIterator[Any]:
     headers = {"Authorization": f"Bearer {token}"}
     async with (
         httpx2.AsyncClient(headers=headers) as http,

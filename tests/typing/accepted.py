@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, assert_type
 
 from accord import (
     Answer,
+    Caller,
     Client,
     Completion,
     Context,
@@ -30,11 +31,31 @@ from accord import (
     Sampled,
     SampleRequest,
     Server,
+    TokenVerifier,
 )
+from accord.auth import TokenRequest
 from accord.client import ListChanged, Reply, ToolInfo, Updated
 
 server = Server("shop", version="1.0", title="Shop", instructions="Be kind", page_size=20)
 server.asgi(path="/tools", allow_hosts=("shop.example",), grace=1)
+verifier = TokenVerifier("https://as.example", "https://shop.example/mcp", scopes=["shop:read"])
+guarded = Server("guarded", auth=verifier)
+guarded.asgi(auth=verifier, public_url="https://shop.example", scopes=("shop:read",))
+
+
+class Users:
+    async def verify(self, token: str, request: TokenRequest) -> Caller | None:
+        return Caller(issuer="users", subject="zoe", scopes=frozenset({"shop:read"}))
+
+
+Server("own", auth=Users())
+
+
+@guarded.tool(scopes=["shop:write"], hidden=True)
+def restock_by(item: str, context: Context) -> str:
+    caller = context.caller
+    assert_type(caller, Caller | None)
+    return f"{caller.subject} {sorted(caller.scopes)}" if caller else context.caller_key
 
 
 @dataclass

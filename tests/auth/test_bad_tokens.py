@@ -453,12 +453,14 @@ def test_a_bad_token_is_refused(name: str, issuer: Issuer, bait: Issuer, port: i
     assert len(REFUSALS) == 1  # one text for all: none tells which part was wrong
 
 
+@pytest.mark.requirement("mcp.authorization.malformed")
 @pytest.mark.parametrize("name", HEADERS)
 def test_a_bad_header_is_refused(name: str, issuer: Issuer, port: int) -> None:
     headers, expected = HEADERS[name]
     check(post(port, headers(issuer)), expected)
 
 
+@pytest.mark.requirement("mcp.authorization.header-only")
 @pytest.mark.parametrize(
     "query", ["access_token=TOKEN", "token=TOKEN", "authorization=Bearer%20TOKEN"]
 )

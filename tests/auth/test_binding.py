@@ -66,6 +66,7 @@ def test_a_session_survives_a_refreshed_token(
             peer.close()
 
 
+@pytest.mark.requirement("mcp.authorization.bound")
 @pytest.mark.parametrize("other", OTHERS)
 def test_another_callers_session_is_as_if_there_were_none(
     server: HttpServer, issuer: Issuer, other: str

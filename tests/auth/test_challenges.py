@@ -66,6 +66,7 @@ def challenge(response: Response) -> dict[str, str]:
 # RFC 6750: bearer tokens
 
 
+@pytest.mark.requirement("mcp.authorization.challenge")
 def test_rfc_6750_3_without_credentials_the_challenge_has_no_error(server: HttpServer) -> None:
     with HttpPeer(server.port) as peer:
         response = peer.post(peer.calling("add", a=1, b=2))
@@ -83,6 +84,7 @@ def test_rfc_6750_3_every_method_of_the_endpoint_needs_a_token(
         assert peer.visit(method, path="/read").status == 401
 
 
+@pytest.mark.requirement("mcp.authorization.invalid")
 @pytest.mark.parametrize("revision", ERAS)
 def test_rfc_6750_3_1_a_token_that_is_not_valid_is_401_invalid_token(
     server: HttpServer, issuer: Issuer, revision: str
@@ -125,6 +127,7 @@ OPERATIONS: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.requirement("mcp.authorization.step-up")
 @pytest.mark.parametrize("revision", ERAS)
 @pytest.mark.parametrize("what", OPERATIONS)
 def test_mcp_step_up_an_operation_names_all_scopes_that_it_needs(
@@ -266,6 +269,7 @@ def test_lists_that_differ_by_caller_are_private(server: HttpServer, issuer: Iss
 # RFC 9728: protected resource metadata
 
 
+@pytest.mark.requirement("mcp.authorization.metadata")
 @pytest.mark.parametrize("path", ["", "/", "/mcp", "/mcp/"])
 def test_rfc_9728_3_metadata_is_at_both_well_known_places(
     server: HttpServer, issuer: Issuer, path: str
@@ -383,6 +387,7 @@ def verifier_of(issuer: Issuer) -> TokenVerifier:
     return verifier
 
 
+@pytest.mark.requirement("mcp.authorization.audience")
 def test_rfc_8707_2_a_token_for_another_resource_is_refused(
     server: HttpServer, issuer: Issuer
 ) -> None:
@@ -544,3 +549,30 @@ def test_a_verifier_that_fails_lets_nobody_in() -> None:
     app = guarded.build(auth=Broken()).asgi()
     with pytest.raises(RuntimeError):  # the ASGI server answers with 500
         asyncio.run(ask(app, "t", message))
+
+
+@pytest.mark.parametrize("prefix", ["/shop", "/a/b"])
+def test_rfc_9728_3_1_an_app_can_be_mounted_at_the_well_known_place_too(
+    issuer: Issuer, prefix: str
+) -> None:
+    mcp = guarded.build(auth=verifier_of(issuer)).asgi()
+    outer = FastAPI(lifespan=mcp.lifespan)
+    outer.mount(prefix, mcp)
+    outer.mount("/.well-known/oauth-protected-resource", mcp)
+
+    async def scenario() -> None:
+        transport = httpx2.ASGITransport(outer)
+        async with httpx2.AsyncClient(
+            transport=transport, base_url="http://127.0.0.1:8000"
+        ) as client:
+            place = "/.well-known/oauth-protected-resource"
+            found = (await client.get(f"{place}{prefix}/mcp")).json()
+            assert found["resource"] == f"http://127.0.0.1:8000{prefix}/mcp"
+            token = {"Authorization": f"Bearer {issuer.token()}"}
+            for method in ("POST", "DELETE"):
+                response = await client.request(method, f"{place}{prefix}/mcp", headers=token)
+                assert response.status_code == 405
+            assert (await client.get(f"{place}{prefix}/other")).status_code == 404
+            assert (await client.get(f"{place}/health")).status_code == 404
+
+    asyncio.run(scenario())

@@ -416,6 +416,7 @@ def test_a_verifier_with_a_hole_is_not_made(
         TokenVerifier(issuer, audience, **options)
 
 
+@pytest.mark.requirement("mcp.authorization.hierarchies")
 def test_scopes_include_others_as_configured() -> None:
     implied = {"shop:admin": ["shop:write"], "shop:write": ["shop:read"], "a": ["b"], "b": ["a"]}
     with Issuer() as issuer:

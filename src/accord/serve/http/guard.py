@@ -70,7 +70,7 @@ class Guard:
     def admit(self, exchange: Exchange) -> Admission:
         """Set the grant of a request, or return the answer to one that must not go on."""
         head, path = exchange.head, exchange.path
-        is_for_callers = path in self._paths or path == "/read"
+        is_for_callers = (path in self._paths or path == "/read") and not _is_well_known(exchange)
         if is_for_callers and head.refusal is None:
             grant = self._recalled.get(head.principal)
             if grant is not None and time() < grant.until:
@@ -171,12 +171,9 @@ class Guard:
 
     def _metadata(self, exchange: Exchange) -> Response | None:
         """Return the answer to a request for the metadata; None if this is another one."""
-        if not exchange.path.startswith(WELL_KNOWN):
-            return None
-        place = self._place_of(exchange)
-        below = exchange.path.removeprefix(WELL_KNOWN).rstrip("/")
-        if below not in ("", place.path, place.prefix + place.path):
-            return None
+        place = self._place_at(exchange)
+        if place is None:
+            return refused(refuse(404, "Nothing is here")) if _is_well_known(exchange) else None
         if exchange.method == "OPTIONS":
             return Response(204, b"", (_SHARED, (b"access-control-allow-headers", b"*")))
         if exchange.method not in ("GET", "HEAD"):
@@ -189,12 +186,37 @@ class Guard:
         kept = b"public, max-age=%d" % _METADATA_SECONDS
         return Response(200, body, (_SHARED, (b"cache-control", kept), (b"vary", b"host")))
 
+    def _place_at(self, exchange: Exchange) -> Place | None:
+        """Return the place whose metadata a path is for; None if it is for none."""
+        is_outside, path = _is_well_known(exchange), self._settings.path.rstrip("/")
+        if not is_outside and not exchange.path.startswith(WELL_KNOWN):
+            return None
+        below = exchange.path.removeprefix(WELL_KNOWN).rstrip("/")
+        if is_outside and self._place is None:  # the path has the prefix of the other mount
+            is_whole = below.endswith(path)
+            return (
+                Place(_origin(exchange) + quote(below.removesuffix(path)), path)
+                if is_whole
+                else None
+            )
+        place = self._place_of(exchange)
+        return place if below in ("", path, place.prefix + path) else None
+
     def _place_of(self, exchange: Exchange) -> Place:
         """Return where clients find the server: as configured, else as this one has called it."""
         if self._place is not None:
             return self._place
-        scope = exchange.scope
-        host = exchange.head.fields.get(b"host", b"").decode("latin-1").lower()
-        origin = f"{scope.get('scheme', 'http')}://{host}"
-        prefix = quote(scope.get("root_path", ""))  # a mount may take a part of the request's path
-        return Place(origin + prefix, self._settings.path.rstrip("/"))
+        prefix = quote(exchange.scope.get("root_path", ""))  # a mount may have it of the request
+        return Place(_origin(exchange) + prefix, self._settings.path.rstrip("/"))
+
+
+def _origin(exchange: Exchange) -> str:
+    """Return the origin that a client has called, whose host is admitted."""
+    host = exchange.head.fields.get(b"host", b"").decode("latin-1").lower()
+    return f"{exchange.scope.get('scheme', 'http')}://{host}"
+
+
+def _is_well_known(exchange: Exchange) -> bool:
+    """True if the app is mounted at the well-known place too, outside of its own prefix."""
+    root: str = exchange.scope.get("root_path", "")
+    return root.endswith(WELL_KNOWN)

@@ -36,6 +36,7 @@ _MAX_DIGITS: Final = 18  # of a length: with more it is too large anyway
 _BODIES: Final = Budget(64 * 1024 * 1024)
 """For the bodies of open requests in this process that come in several parts."""
 _MAX_LISTENING: Final = 3_600.0  # seconds; a token may be withdrawn before it expires
+_CLOCKS: Final = 0.05  # seconds by which the clock of an event loop may be ahead
 _LINGER: Final = 0.25  # seconds to drain a body that is refused
 
 
@@ -201,7 +202,7 @@ class Exchange(msgspec.Struct, eq=False):
         """
         if self.grant is None:
             return None
-        return max(0.0, min(self.grant.expires - time(), _MAX_LISTENING))
+        return max(0.0, min(self.grant.expires - time(), _MAX_LISTENING)) + _CLOCKS
 
     def detach(self, seconds: float) -> None:
         """End the response; in a session the client can resume its stream."""

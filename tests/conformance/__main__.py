@@ -63,9 +63,9 @@ class Scores(NamedTuple):
 
 
 @contextmanager
-def serving(*options: str) -> Iterator[str]:
-    """The fixture server; gives its URL."""
-    command = [str(BIN / "accord"), "serve", "server:server", "--http", "127.0.0.1:0", *options]
+def serving(*options: str, target: str = "server:server") -> Iterator[str]:
+    """The fixture server, or the gateway in front of it; gives its URL."""
+    command = [str(BIN / "accord"), "serve", target, "--http", "127.0.0.1:0", *options]
     with subprocess.Popen(command, cwd=HERE, stderr=subprocess.PIPE, text=True) as child:
         assert child.stderr is not None
         line = child.stderr.readline()
@@ -102,9 +102,11 @@ def main(side: str = "", *options: str) -> int:
     """Run one side, or both; the last lines say how much of what is required has passed."""
     broken: list[str] = []
     totals: list[str] = []
-    if side != "client":
+    if side in ("", "server"):
         run_server(broken, totals, *options)
-    if side != "server":
+    if side in ("", "gateway"):
+        run_gateway(broken, totals, *options)
+    if side in ("", "client"):
         run_client(broken, totals)
     if broken:
         print(f"BROKEN  {', '.join(broken)}")
@@ -169,6 +171,20 @@ def run_tasks(broken: list[str], url: str) -> None:
     print(f"tasks: {total}/{TASK_CHECKS}")
     if total != TASK_CHECKS:
         broken.append("tasks")
+
+
+def run_gateway(broken: list[str], totals: list[str], *options: str) -> None:
+    """Let the suite call the gateway in front of our server."""
+    with serving(*options, target="gateway:server") as url:
+        for revision, count in REQUIRED.items():
+            passed, failed, not_required = run(
+                SUITE, "server", "--url", url, "--requirements", revision
+            )
+            required = (passed | failed) - not_required
+            broken += sorted(required - passed)
+            if len(required) != count:
+                broken.append(f"{len(required)} scenarios are required, and not {count}")
+            totals.append(f"gateway {revision}: {len(passed & required)}/{len(required)}")
 
 
 if __name__ == "__main__":

@@ -21,6 +21,16 @@ def test_all_that_is_required_of_a_server_passes_in_both_eras(options: list[str]
     assert done.returncode == 0
 
 
+@pytest.mark.behaviour(1)
+@pytest.mark.timeout(300)
+def test_all_that_is_required_of_a_server_passes_through_the_gateway() -> None:
+    command = [sys.executable, "-m", "tests.conformance", "gateway"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    totals = "gateway 2025-11-25: 30/30\ngateway 2026-07-28: 37/37\n"
+    assert done.stdout.endswith(totals), done.stdout + done.stderr
+    assert done.returncode == 0
+
+
 @pytest.mark.timeout(300)
 def test_all_that_is_required_of_a_client_passes_in_both_eras() -> None:
     command = [sys.executable, "-m", "tests.conformance", "client"]

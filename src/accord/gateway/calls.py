@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from secrets import token_urlsafe
 from typing import Any, Final
 
@@ -26,6 +27,8 @@ _PARKED: Final = "call."
 PARKED_SECONDS: Final = 300.0
 """Time for a caller of the stateless era to come back with its answers."""
 
+_TOGETHER: Final = 0.02
+"""Seconds in which several questions of an upstream are one result for its caller."""
 _ABANDONED: Final = {"error": {"code": INTERNAL_ERROR, "message": "The call was cancelled"}}
 
 Respond = Callable[[Mapping[str, Any]], Awaitable[None]]
@@ -165,29 +168,51 @@ class ForwardedCall:
             case Log(level, data, logger) if level in LEVELS:
                 await self._context.log(level, data, logger)
             case Asked():
-                await self._ask_caller(event)
+                await self._ask_open(event)
 
     async def _answer_open(self) -> None:
         """Ask again what was open when the caller left: it brings the answers."""
-        for asked in list(self._open.values()):
-            if asked not in self._events:
-                await self._ask_caller(asked)
+        open_ = [asked for asked in self._open.values() if asked not in self._events]
+        if open_:
+            await self._ask_caller(open_)
 
-    async def _ask_caller(self, asked: Asked) -> None:
-        """Let the caller answer a question, and pass its answer or refusal to the upstream."""
+    async def _ask_open(self, first: Asked) -> None:
+        """Ask the caller a question; one of the stateless era all that come together."""
+        if first.key not in self._open:  # it was asked with another one
+            return
+        if not self._context.client.revision.stateless:
+            await self._ask_caller([first])
+            return
+        await asyncio.sleep(_TOGETHER)
+        await self._ask_caller(list(self._open.values()))
+
+    async def _ask_caller(self, asked: Sequence[Asked]) -> None:
+        """Let the caller answer questions, and pass its answers or refusals to the upstream."""
+        client = self._context.client
+        possible = {}
+        for each in asked:
+            missing = each.question.lacks(client.capabilities, client.revision)
+            if missing is None:
+                possible[each.key] = each.question
+            else:
+                await self._respond(each, _refusal(MissingCapability(missing)))
         try:
-            answers = await ask(self._context, {asked.key: asked.question})
-        except (MissingCapability, Problem) as refusal:
-            response: Mapping[str, Any] = {
-                "error": {"code": INTERNAL_ERROR, "message": str(refusal)}
-            }
-        else:
-            response = {"result": msgspec.Raw(answers[asked.key])}
+            answers = await self._context.channel.ask(possible) if possible else {}
+        except (MissingCapability, Problem) as error:
+            for key in possible:
+                await self._respond(self._open[key], _refusal(error))
+            return
+        for key, answer in answers.items():
+            await self._respond(self._open[key], {"result": msgspec.Raw(answer)})
+
+    async def _respond(self, asked: Asked, response: Mapping[str, Any]) -> None:
         del self._open[asked.key]
-        try:
+        with suppress(PeerError):  # the call itself fails for the same reason
             await asked.respond(response)
-        except PeerError:
-            return  # the call itself fails for the same reason
+
+
+def _refusal(error: Exception) -> Mapping[str, Any]:
+    return {"error": {"code": INTERNAL_ERROR, "message": str(error)}}
 
 
 def _retrieve(task: "asyncio.Future[Any]") -> None:

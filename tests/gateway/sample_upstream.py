@@ -168,6 +168,13 @@ async def pid() -> int:
 
 
 @server.tool
+async def slow(number: int, seconds: float = 0.05) -> int:
+    """Return a number after a while."""
+    await asyncio.sleep(seconds)
+    return number
+
+
+@server.tool
 async def leave() -> str:
     """End the process in the middle of the call."""
     os._exit(3)

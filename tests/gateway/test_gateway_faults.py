@@ -15,6 +15,7 @@ from accord import Client, Server, upstream
 from accord.client import ToolInfo
 from accord.gateway import Gateway, UpstreamSpec, spec_of
 from accord.reader import Reading
+from client.connections import descriptors
 from gateway.gateways import ODD, SAMPLE, client_of, gateway_of, until
 from processes import children, is_gone
 
@@ -142,6 +143,75 @@ def test_a_call_that_may_have_run_is_not_repeated(tmp_path: Path) -> None:
             assert "the call may have run" in reading.response.error.message
             assert "fatal" not in reading.response.error.message
             assert (await say(client, {"content": []})).is_failure is False
+
+    run(main())
+
+
+@pytest.mark.behaviour(4, 7)
+def test_a_kill_in_the_middle_of_a_hundred_calls_gives_a_hundred_answers() -> None:
+    async def main() -> None:
+        gateway = gateway_of(SAMPLE)
+        async with client_of(gateway.server, NEW) as client:
+            pid = (await client.call_tool("pid")).value
+            calls = [
+                asyncio.create_task(client.call_tool("slow", {"number": n, "seconds": 0.01 * n}))
+                for n in range(100)
+            ]
+            await asyncio.sleep(0.5)
+            os.kill(pid, signal.SIGKILL)
+            readings = await asyncio.gather(*calls)
+            good = [n for n, each in enumerate(readings) if not each.is_failure]
+            assert all(readings[n].value == n for n in good)
+            assert 20 < len(good) < 100
+            failed = [each for each in readings if each.is_failure]
+            assert all("Server 'sample'" in each.response.error.message for each in failed)
+            assert (await client.call_tool("slow", {"number": 7})).value == 7
+
+    run(main())
+
+
+@pytest.mark.behaviour(24)
+@pytest.mark.slow
+def test_many_starts_and_stops_leave_no_process_and_no_descriptor(tmp_path: Path) -> None:
+    async def main() -> None:
+        gateway = Gateway([odd_spec(tmp_path), spec_of("/nonexistent", name="dead")])
+        for _ in range(100):
+            async with client_of(gateway.server, NEW) as client:
+                assert (await say(client, {"content": []})).is_failure is False
+        assert not children(os.getpid())
+
+    before = descriptors()
+    run(main())
+    assert descriptors() <= before
+
+
+@pytest.mark.behaviour(1)
+@pytest.mark.parametrize("behind", ["2025-11-25", NEW])
+def test_a_question_that_is_answered_too_late_says_so(
+    behind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("accord.gateway.calls.PARKED_SECONDS", 0.2)
+    can = {"elicitation": {"form": {}}}
+
+    async def main() -> None:
+        gateway = gateway_of(SAMPLE, revision=behind)
+        async with client_of(gateway.server, NEW, capabilities=can) as client:
+            asked = (await client.request("tools/call", {"name": "ask_form"})).result
+            (key,) = asked["inputRequests"]
+            await asyncio.sleep(0.5)
+            (field,) = asked["inputRequests"][key]["params"]["requestedSchema"]["properties"]
+            retry = {
+                "name": "ask_form",
+                "inputResponses": {key: {"action": "accept", "content": {field: "red"}}},
+                "requestState": asked["requestState"],
+            }
+            late = (await client.request("tools/call", retry)).result
+            if behind == NEW:  # nothing is held for it
+                assert late["content"][0]["text"] == "accept: red"
+            else:
+                assert late["isError"] is True
+                assert "or too late" in late["content"][0]["text"]
+                assert not gateway.upstreams["sample"]._parked
 
     run(main())
 

@@ -3,7 +3,9 @@
 import argparse
 import asyncio
 import contextlib
+import shlex
 import sys
+from pathlib import Path
 from typing import Final
 
 from accord.cli import targets
@@ -13,6 +15,7 @@ from accord.cli.remote import auth_for, hinting
 from accord.cli.targets import Target
 from accord.cli.terminal import StatusLine, visible
 from accord.errors import ContractError
+from accord.gateway.config import read_config
 from accord.revisions import REVISIONS
 from accord.serve.shutdown import exit_within
 
@@ -22,6 +25,7 @@ examples:
   accord inspect https://mcp.example.com/mcp
   accord inspect https://example.com/mcp --header 'Authorization: Bearer ...'
   accord inspect 'accord serve shop:server' --http 127.0.0.1:8080 --open
+  accord inspect mcp.json
 """
 _CLOSE_TIMEOUT: Final = 6.0  # seconds for a child process to end
 
@@ -31,7 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "target",
         metavar="TARGET",
-        help=f"{targets.REMOTE_HELP}; NAME= before it names it on the page",
+        help=f"{targets.REMOTE_HELP}; NAME= before it names it on the page; or mcp.json, all of"
+        " whose servers are shown",
     )
     parser.add_argument(
         "--http",
@@ -50,6 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Serve the page until interrupted; Ctrl-C ends the server's process first."""
+    if targets.is_servers_file(options.target):
+        return _inspect_all(options)
     target = targets.parse(options.target)
     if targets.is_config(options.target) or not targets.is_remote(target.target):
         raise ContractError(
@@ -59,6 +66,18 @@ def run(options: argparse.Namespace) -> int:
     log_in_background()
     with hinting(target):
         asyncio.run(_inspect(options, target))
+    return 0
+
+
+def _inspect_all(options: argparse.Namespace) -> int:
+    """Serve the page for all servers of a file, through a gateway in a process of its own."""
+    read_config(Path(options.target))  # a mistake in it is shown here
+    if options.header:
+        raise ContractError("--header is for a URL; a file has the headers of each server")
+    command = [sys.executable, "-m", "accord", "serve", options.target]
+    named = Target(shlex.join(command), word=options.target)
+    log_in_background()
+    asyncio.run(_inspect(options, named))
     return 0
 
 

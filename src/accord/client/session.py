@@ -126,8 +126,12 @@ class Session:
         reply: "asyncio.Future[Reply]",
         seconds: float,
     ) -> Reply:
-        exchange = asyncio.create_task(transport.exchange(request, reply))
+        send_now = getattr(transport, "send_now", None)  # of a pipe: it needs no task
+        is_sent = send_now is not None and send_now(request)
+        exchange = None if is_sent else asyncio.create_task(transport.exchange(request, reply))
         try:
+            if exchange is None:
+                return await self._reply_within(reply, seconds)
             await self._wait_for_reply(exchange, reply, seconds)
             return await reply
         except TimeoutError:
@@ -141,11 +145,29 @@ class Session:
             _cancel(transport, request)
             raise
         finally:
-            if not exchange.done():
-                exchange.cancel()
-                await asyncio.wait([exchange])
-            if not exchange.cancelled():
-                exchange.exception()  # the reply has arrived all the same
+            if exchange is not None:
+                await _end(exchange)
+
+    async def _reply_within(self, reply: "asyncio.Future[Reply]", seconds: float) -> Reply:
+        """Wait for the reply to a request that was sent; raise TimeoutError."""
+        if seconds == inf:
+            return await reply
+        loop = asyncio.get_running_loop()
+        timer: asyncio.TimerHandle | None = None
+
+        def expire() -> None:
+            nonlocal timer
+            if self.dispatcher.has_open_requests:
+                timer = loop.call_later(seconds, expire)
+            elif not reply.done():
+                reply.set_exception(TimeoutError())
+
+        timer = loop.call_later(seconds, expire)
+        try:
+            return await reply
+        finally:
+            if timer is not None:
+                timer.cancel()
 
     async def _wait_for_reply(
         self, exchange: "asyncio.Task[None]", reply: "asyncio.Future[Any]", seconds: float
@@ -185,6 +207,15 @@ class Session:
         finally:
             sending.cancel()
             await asyncio.gather(sending, return_exceptions=True)
+
+
+async def _end(exchange: "asyncio.Task[None]") -> None:
+    """Cancel an exchange whose reply has arrived, or is not wanted any more."""
+    if not exchange.done():
+        exchange.cancel()
+        await asyncio.wait([exchange])
+    if not exchange.cancelled():
+        exchange.exception()  # the reply has arrived all the same
 
 
 def _cancel(transport: Transport, request: Outgoing) -> None:

@@ -131,6 +131,14 @@ class StdioTransport:
         if self._end_reason:
             raise Disconnected(self._end_reason)
 
+    def send_now(self, message: Outgoing) -> bool:
+        """Write a message at once; False if the server has to read the ones before it first."""
+        pipes = self._pipes
+        if self._end_reason or pipes.is_input_closed or not pipes.writable.is_set():
+            return False
+        self._write(message)
+        return True
+
     async def listening(self) -> None:
         """Return at once: every message arrives in the same way."""
 

@@ -80,6 +80,9 @@ class ForwardedCall:
         self._changed = asyncio.Event()
         self._task: asyncio.Task[Reply] | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._is_direct = False
+        self._passing: asyncio.Task[None] | None = None
+        """Passes on the messages of a direct call."""
 
     def start(self, request: Coroutine[Any, Any, Reply]) -> None:
         """Begin the request."""
@@ -96,6 +99,26 @@ class ForwardedCall:
         """True once the upstream has replied or failed."""
         return self._task is not None and self._task.done()
 
+    async def direct(self, request: Awaitable[Reply]) -> Reply:
+        """Send a request that never has to be parked, in the task of its caller."""
+        self._is_direct = True
+        try:
+            reply = await request
+            if self._passing is not None:
+                await self._passing
+        except BaseException:
+            if self._passing is not None:
+                self._passing.cancel()
+            raise
+        finally:
+            if self._open:
+                self._abandon_questions()
+        return reply
+
+    async def _pass_on_all(self) -> None:
+        while self._events:
+            await self._pass_on(self._events.popleft())
+
     # What the upstream says
 
     def add(self, event: Event) -> None:
@@ -103,7 +126,10 @@ class ForwardedCall:
         if len(self._events) >= _MAX_EVENTS:
             self._events.popleft()
         self._events.append(event)
-        self._changed.set()
+        if not self._is_direct:
+            self._changed.set()
+        elif self._passing is None or self._passing.done():
+            self._passing = asyncio.create_task(self._pass_on_all())
 
     def ask(self, question: ForwardedQuestion, respond: Respond) -> bool:
         """Take a question of the upstream; False if too many are open."""
@@ -156,6 +182,9 @@ class ForwardedCall:
         if self._task is not None:
             self._task.cancel()
             self._task.add_done_callback(_retrieve)
+        self._abandon_questions()
+
+    def _abandon_questions(self) -> None:
         for asked in self._open.values():
             refusal = asyncio.ensure_future(asked.respond(_ABANDONED))
             refusal.add_done_callback(_retrieve)

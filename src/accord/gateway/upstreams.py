@@ -385,17 +385,21 @@ class Upstream:
         }
         params = {**params, "_meta": _forwarded_meta(meta)}
         try:
-            if not link.revision.stateless:
-                call = ForwardedCall(context)
-                call.start(link.request(call, method, params, **options))
-                return await self._follow(call, context)
+            if link.revision.stateless:
 
-            async def send(answers: Mapping[str, Any]) -> Reply:
-                call = ForwardedCall(context)
-                call.start(link.request(call, method, {**params, **answers}, **options))
-                return await call.follow(context)
+                async def send(answers: Mapping[str, Any]) -> Reply:
+                    call = ForwardedCall(context)
+                    return await call.direct(
+                        link.request(call, method, {**params, **answers}, **options)
+                    )
 
-            return await with_input(context, send, _questions_in)
+                return await with_input(context, send, _questions_in)
+            call = ForwardedCall(context)
+            request = link.request(call, method, params, **options)
+            if not context.client.revision.stateless or not options["capabilities"]:
+                return await call.direct(request)
+            call.start(request)
+            return await self._follow(call, context)
         except PeerError as error:
             self._report(link, error)
             raise

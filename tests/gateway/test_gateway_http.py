@@ -3,16 +3,21 @@
 import asyncio
 import http.client
 import json
+import os
+import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
 
 from accord import Client
 from commands import ACCORD
-from gateway.gateways import SAMPLE, User, client_of, sample, served
+from gateway.gateways import ODD, SAMPLE, User, client_of, gateway_of, sample, served
 from http_peer import HttpServer
+from processes import is_gone
 
 NEW, OLD = "2026-07-28", "2025-11-25"
 
@@ -187,3 +192,63 @@ def test_an_upstream_is_offered_the_capabilities_of_the_caller(upstream: str, be
 
     with served("http", upstream, behind) as url:
         asyncio.run(main(url))
+
+
+@pytest.mark.behaviour(24)
+def test_upstreams_end_with_a_gateway_that_is_killed(tmp_path: Path) -> None:
+    pid_file, script = tmp_path / "pid", tmp_path / "parent.sh"
+    script.write_text(f"sleep 1000 & echo $! > {pid_file}; exec {' '.join(ODD)}\n")
+    with served("http", ["sh", str(script)], OLD) as url:
+
+        async def main() -> None:
+            async with client_of(url, OLD) as client:
+                await client.call_tool("say")
+
+        asyncio.run(main())
+        sleeper = int(pid_file.read_text())
+        assert not is_gone(sleeper)
+        port = int(url.rpartition(":")[2].partition("/")[0])
+        os.kill(listening_on(port), signal.SIGKILL)
+        end = monotonic() + 5
+        while not is_gone(sleeper) and monotonic() < end:
+            sleep(0.02)
+        assert is_gone(sleeper)
+
+
+def listening_on(port: int) -> int:
+    """Return the process that listens on a port."""
+    lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
+    (inode,) = {
+        fields[9]
+        for fields in map(str.split, lines)
+        if int(fields[1].rpartition(":")[2], 16) == port and fields[3] == "0A"
+    }
+    for link in Path("/proc").glob("[0-9]*/fd/*"):
+        with suppress(OSError):
+            if os.readlink(link) == f"socket:[{inode}]":  # noqa: PTH115
+                return int(link.parts[2])
+    raise AssertionError(f"nothing listens on {port}")
+
+
+@pytest.mark.behaviour(11)
+def test_a_server_that_requires_a_sign_in_is_named_with_the_command() -> None:
+    asked: list[bytes] = []
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.readuntil(b"\r\n\r\n"))
+        body = b"HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: 0\r\n"
+        writer.write(body + b"WWW-Authenticate: Bearer\r\n\r\n")
+        writer.close()
+
+    async def main() -> None:
+        async with await asyncio.start_server(refuse, "127.0.0.1", 0) as protected:
+            port = protected.sockets[0].getsockname()[1]
+            url = f"http://127.0.0.1:{port}/mcp"
+            gateway = gateway_of(url)
+            async with client_of(gateway.server, NEW):
+                one = gateway.upstreams["sample"]
+                assert one.status == "unavailable"
+                assert f"accord login {url}" in one.reason
+            assert len(asked) < 10  # no storm
+
+    asyncio.run(main())

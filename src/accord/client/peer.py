@@ -285,6 +285,7 @@ async def connect(
     on_request: OnRequest | None = None,
     capabilities: Mapping[str, Any] | None = None,
     max_bytes: int = MAX_MESSAGE,
+    is_guarded: bool = False,
 ) -> AsyncIterator[Peer]:
     """Connect to an MCP server: in this process, at a URL, or started by a command line.
 
@@ -293,8 +294,9 @@ async def connect(
     is one or gets one, such as SignIn(); `cwd` and the whole `env` are for a command.
     `on_notification` receives notifications. `on_request` returns the response to a request of the
     server, or None if `Peer.answer` sends it later; `capabilities` declare which requests are
-    supported. `max_bytes` limits each message. Raises a PeerError if the server cannot be reached
-    or no revision is common.
+    supported. `max_bytes` limits each message. The processes of a command that `is_guarded` end
+    also if this one is killed. Raises a PeerError if the server cannot be reached or no revision is
+    common.
     """
     preference = VersionPreference.from_options(era, revision)
     require_seconds("timeout", timeout)
@@ -309,7 +311,7 @@ async def connect(
         if headers:
             raise ContractError("headers must not be given for a command; use env")
         open_transport = _command_transport(
-            Command(_split(target), cwd, env), dispatcher, max_bytes
+            Command(_split(target), cwd, env, is_guarded), dispatcher, max_bytes
         )
     else:
         if cwd is not None or env is not None:

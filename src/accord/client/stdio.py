@@ -10,6 +10,7 @@ from os import PathLike
 from typing import Final, NamedTuple, cast
 
 from accord.client.dispatcher import Dispatcher
+from accord.client.guard import Guard
 from accord.client.messages import Disconnected, Outgoing, Reply
 from accord.errors import PeerError
 
@@ -28,6 +29,8 @@ class Command(NamedTuple):
     arguments: Sequence[str]
     cwd: str | PathLike[str] | None = None
     env: Mapping[str, str] | None = None
+    is_guarded: bool = False
+    """True to end its process group also if this process is killed."""
 
 
 class _Pipes(asyncio.SubprocessProtocol):
@@ -95,6 +98,7 @@ class StdioTransport:
         self._limit = limit
         self._stderr = b""
         self._end_reason = ""
+        self._guard: Guard | None = None
         self._stderr_task = asyncio.create_task(self._read_stderr())
         self._stdout_task = asyncio.create_task(self._read_stdout())
 
@@ -112,7 +116,10 @@ class StdioTransport:
         except (OSError, ValueError) as error:  # ValueError: a NUL in an argument
             reason = getattr(error, "strerror", None) or str(error)
             raise PeerError(f"could not start {command.arguments[0]!r}: {reason}") from error
-        return cls(transport, pipes, dispatcher, limit)
+        started = cls(transport, pipes, dispatcher, limit)
+        if command.is_guarded:
+            started._guard = Guard(transport.get_pid())
+        return started
 
     async def exchange(self, request: Outgoing, reply: "asyncio.Future[Reply]") -> None:
         """Write a request; its reply is read from stdout."""
@@ -162,6 +169,8 @@ class StdioTransport:
                 await _wait_for(self._pipes.exited, _GRACE)
         finally:
             self._signal(_KILL)
+            if self._guard is not None:
+                self._guard.close()
             await _wait_for(self._pipes.exited, _EXIT_WAIT)
             if self._stdin.get_write_buffer_size():
                 self._stdin.abort()

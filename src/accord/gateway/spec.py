@@ -9,6 +9,7 @@ from typing import Any, Final, TypedDict, Unpack
 
 import msgspec
 
+from accord.auth.sign_in import Auth
 from accord.errors import ContractError
 from accord.model.tool import Replies
 
@@ -42,6 +43,7 @@ class UpstreamOptions(TypedDict, total=False):
     timeout: float
     deadline: float
     revision: str | None
+    auth: Auth | str | None
 
 
 class UpstreamSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +66,8 @@ class UpstreamSpec(msgspec.Struct, frozen=True, kw_only=True):
     deadline: float = DEFAULT_DEADLINE
     revision: str | None = None
     """The only revision to use; the newest common one if None."""
+    auth: Any = None
+    """What signs in at a URL: see `Client`. By default the sign-ins of `accord login`."""
 
     def __post_init__(self) -> None:
         if bool(self.command) == bool(self.url):
@@ -82,8 +86,14 @@ class UpstreamSpec(msgspec.Struct, frozen=True, kw_only=True):
     def connection(self) -> dict[str, Any]:
         """The options of the client for this target."""
         if self.url:
-            return {"headers": self.headers}
-        return {"env": {**inherited(), **self.env}, "cwd": self.cwd}
+            return {"headers": self.headers, "auth": self.auth}
+        return {"env": {**inherited(), **self.env}, "cwd": self.cwd, "is_guarded": True}
+
+    @property
+    def has_credentials(self) -> bool:
+        """True if a header or `auth` has the credentials for a URL."""
+        has_header = any(name.lower() == "authorization" for name in self.headers)
+        return has_header or self.auth is not None
 
     @property
     def described(self) -> str:

@@ -9,9 +9,10 @@ from typing import Any, Final, Literal, cast
 
 import msgspec
 
+from accord.auth.sign_in import SignIn
 from accord.client import Reply, TimedOut
 from accord.client.messages import Disconnected
-from accord.errors import METHOD_NOT_FOUND, MCPError, PeerError
+from accord.errors import METHOD_NOT_FOUND, MCPError, PeerError, SignInRequired
 from accord.gateway.calls import ForwardedCall, parked_key, with_input
 from accord.gateway.faults import raise_error, require_opened, surely_not_started
 from accord.gateway.link import Link, open_link
@@ -78,6 +79,7 @@ class Upstream:
         """When it was last available."""
         self._offered: Mapping[str, Any] = _ALL_CAPABILITIES
         """The capabilities that the first session offers."""
+        self._needs_sign_in = False
         self._is_claimed = False
         """True once a caller without credentials uses the first session."""
         self._reset()
@@ -92,6 +94,10 @@ class Upstream:
         self._changed: set[str] = set()
         self._watched: dict[str, None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._connected_by = self.spec
+        if self.spec.url and not self.spec.has_credentials:
+            stored = SignIn(interactive=False)
+            self._connected_by = msgspec.structs.replace(self.spec, auth=stored)
         self._settled = asyncio.Event()
         self._wake = asyncio.Event()
 
@@ -200,7 +206,9 @@ class Upstream:
     async def _connect(self) -> Link:
         try:
             async with asyncio.timeout(self.spec.timeout):
-                link = await open_link(self.spec, self._offered, self._receive_change, None)
+                link = await open_link(
+                    self._connected_by, self._offered, self._receive_change, None
+                )
                 self._base = link
                 self.entries = await self._load(link, LISTS)
         except TimeoutError:
@@ -220,6 +228,7 @@ class Upstream:
         if was_listed:
             self._seen = monotonic()
         self.status, self.reason = "unavailable", reason
+        self._needs_sign_in = isinstance(error.__cause__ or error, SignInRequired)
         self._settled.set()
         if was_listed:
             self.on_lists()
@@ -355,7 +364,7 @@ class Upstream:
         except PeerError as error:
             if not is_repeatable and not surely_not_started(error):
                 raise self._problem(error, may_have_run=True) from error
-            if isinstance(error, TimedOut):
+            if isinstance(error, TimedOut | SignInRequired):
                 raise self._problem(error) from error
         try:
             return await self._attempt(method, params, context, parked)
@@ -442,7 +451,10 @@ class Upstream:
             if link is None or link.is_lost:
                 await self._make_room(key)
                 link = await open_link(
-                    self.spec, capabilities, self._receive_session_change, base.peer.revision
+                    self._connected_by,
+                    capabilities,
+                    self._receive_session_change,
+                    base.peer.revision,
                 )
                 self._links[key] = link
         return link
@@ -459,7 +471,9 @@ class Upstream:
                 return await self._available()
             if self._is_claimed:  # meanwhile
                 return None
-            link = await open_link(self.spec, capabilities, self._receive_change, old.peer.revision)
+            link = await open_link(
+                self._connected_by, capabilities, self._receive_change, old.peer.revision
+            )
             self._base, self._offered, self._is_claimed = link, capabilities, True
             if not old.lost.done():
                 old.lost.set_result(None)
@@ -498,6 +512,8 @@ class Upstream:
             async with asyncio.timeout(end - monotonic()):
                 await self._settled.wait()
         if self._base is None or self.status != "ok":
+            if self._needs_sign_in:
+                raise Problem.authentication(f"Server {self.spec.name!r}: {self._short_reason}")
             raise Problem.unavailable(
                 f"Server {self.spec.name!r} is unavailable: {self._short_reason}",
                 retry_after=_DELAYS[-1],
@@ -514,6 +530,8 @@ class Upstream:
         text = f"Server {self.spec.name!r}: {reason}"
         if isinstance(error, TimedOut):
             return Problem.timeout(text)
+        if isinstance(error, SignInRequired):
+            return Problem.authentication(text)
         if may_have_run:
             return Problem.unavailable(
                 f"{text}; the call may have run",

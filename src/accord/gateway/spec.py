@@ -5,13 +5,15 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 
 import msgspec
 
-from accord.auth.sign_in import Auth
 from accord.errors import ContractError
 from accord.model.tool import Replies
+
+if TYPE_CHECKING:
+    from accord.auth.sign_in import Auth
 
 REPLIES: Final[tuple[Replies, ...]] = ("as-is", "repaired", "normalised")
 DEFAULT_TIMEOUT: Final = 30.0
@@ -43,7 +45,7 @@ class UpstreamOptions(TypedDict, total=False):
     timeout: float
     deadline: float
     revision: str | None
-    auth: Auth | str | None
+    auth: "Auth | str | None"
 
 
 class UpstreamSpec(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,6 @@ from typing import Any, Final, Literal, cast
 
 import msgspec
 
-from accord.auth.sign_in import SignIn
 from accord.client import Reply, TimedOut
 from accord.client.messages import Disconnected
 from accord.errors import METHOD_NOT_FOUND, MCPError, PeerError, SignInRequired
@@ -96,6 +95,8 @@ class Upstream:
         self._tasks: set[asyncio.Task[None]] = set()
         self._connected_by = self.spec
         if self.spec.url and not self.spec.has_credentials:
+            from accord.auth.sign_in import SignIn  # only URLs need it
+
             stored = SignIn(interactive=False)
             self._connected_by = msgspec.structs.replace(self.spec, auth=stored)
         self._settled = asyncio.Event()

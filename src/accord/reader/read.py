@@ -24,6 +24,7 @@ from accord.model.response import (
 from accord.reader.call import Call, call_of
 from accord.reader.collection import Collection, collection_in, row_objects
 from accord.reader.decision import decide
+from accord.reader.evidence.catalogs import as_tool
 from accord.reader.evidence.facts import Facts, Verdict
 from accord.reader.evidence.failure_members import Sign
 from accord.reader.items import Items
@@ -407,7 +408,9 @@ def _listed(request: _Request, evidence: Verdict, value: Value, facts: Facts) ->
             items = list(map(tool_in, items))
         message = "\n".join(filter(None, (found.heading, found.closing))) or None
     elif isinstance(found, Collection):
-        items, rest = found.items, found.rest
+        is_catalog = evidence.kind == "tool_catalog"
+        items = list(map(as_tool, found.items)) if is_catalog else found.items
+        rest = found.rest
         page = page_of(rest, len(items), request.arguments) if rest else None
     if page is None and message:
         page = page_in_text(message)

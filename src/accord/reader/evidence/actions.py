@@ -122,7 +122,7 @@ def reports_done(facts: Facts) -> Verdict | None:
     if call.intent == "read" and is_short and _says_own(words, call):
         return Verdict("action", "guess")
     if call.wants_many:
-        return None
+        return _done_by_noun(facts, words)
     is_output = call.gives_output and "\n" in words.strip() and _REPORTS.match(words) is None
     if call.intent in ("run", "make") and not is_output and reports_completion(words):
         return Verdict("action", "likely")
@@ -136,6 +136,14 @@ def reports_done(facts: Facts) -> Verdict | None:
     if call.may_act and call.intent != "read" and reports_nothing_to_do(words):
         return Verdict("action", "guess")
     return None
+
+
+def _done_by_noun(facts: Facts, words: str) -> Verdict | None:
+    """A report of a tool that is named for several things, and was given one: `Note saved`."""
+    is_line = "\n" not in words.strip() and bool(facts.arguments)
+    if facts.call.intent != "unknown" or not is_line or reports_retrieval(words):
+        return None
+    return Verdict("action", "likely") if reports_completion(words) else None
 
 
 def _says_own(words: str, call: Call) -> bool:

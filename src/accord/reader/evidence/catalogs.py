@@ -1,4 +1,4 @@
-"""The rule that says that a reply is a list of tools."""
+"""Evidence that a reply is a list of tools: what they are called, what they take, what they do."""
 
 import re
 from collections.abc import Mapping
@@ -7,67 +7,139 @@ from typing import Any, Final
 from accord.model.response import CATALOG, ResponseType
 from accord.reader.collection import Collection, is_generic
 from accord.reader.evidence.facts import Facts, Verdict
-from accord.reader.items.fields import is_catalog, is_described
+from accord.reader.items import Items
+from accord.reader.items.fields import is_catalog
 from accord.reader.keyed import entries, keyed
+from accord.reader.lexicon import ordered, singular, squeezed, words
 from accord.reader.lexicon.members import member_of
 from accord.reader.reading import Confidence
 
-_OF_TOOLS: Final = frozenset({"tool", "list", "search", "find", "catalog", "discover", "mcp"})
-_ONLY_TOOLS: Final = frozenset("tools list all available get show mcp".split())
-"""The words of a name that says nothing but that tools are listed."""
-_NO_GROUPS: Final = frozenset("tools resources prompts servers errors warnings".split())
-"""What stands beside tools, rather than for a kind of them."""
-_A_TOOL: Final = re.compile(r"\btools?\b")
+_DESCRIBED: Final = words("names.catalog")
+_WITH_PARAMETERS: Final = words("names.catalog-with-parameters")
+_OF_TOOLS: Final = words("names.of-tools")
+_ONLY_TOOLS: Final = words("names.only-tools")
+_NO_GROUPS: Final = words("members.no-groups")
+_TOOL_NAMES: Final = words("members.tool-names")
+_NAMES: Final = (*ordered("members.tool-names"), *ordered("members.names"))
+_TAKES: Final = ordered("members.tool-takes")
+_SAYS: Final = ordered("members.tool-says")
+_A_TOOL: Final = re.compile(r"\b(?:tool|command|skill)s?\b")
+_TOLD_TOOLS: Final = re.compile(
+    r"\W{0,6}(?:(?:available|supported|all|my|the) )*(?:mcp )?(?:tools|commands|functions|skills)\b"
+    r"(?: (?:available|supported)\b[^:\n]{0,40})?[^\w\n]{0,6}(?:\(\d{1,4}[^()\n]{0,20}\))?:?\s*\n",
+    re.I,
+)
+"""`Available tools:`, above what they are."""
+_TOLD_ITEM: Final = re.compile(
+    r"\W{0,6}[\w./:-]{1,80}(?:\s?\([^()\n]{0,200}\))?[`*_]{0,3}\s*(?:[:\u2013\u2014-]|[=-]>)[*_]{0,3}\s\S"
+)
+_MOST_CHECKED: Final = 20
+"""Items of a list that are looked at."""
 
 
 def catalog(facts: Facts) -> Verdict | None:
-    """Tools: what each takes is there, or the tool is named for listing them."""
-    value = facts.value
-    is_act = facts.call.intent == "act"
-    if type(value) is dict and "tools" in value and not is_act:
-        verdict = _told_tools(facts, value["tools"])
-        if verdict is not None:
-            return verdict
-    if "tools" in facts.call.words and type(value) is dict and _lists_tools(facts):
-        groups = _grouped_tools(value)
-        if groups is not None:
-            return Verdict("tool_catalog", "likely", found=groups)
+    """Tools: what each takes is there, or what they are listed as."""
+    value, call = facts.value, facts.call
+    is_act = call.intent == "act"
+    if type(value) is dict and not is_act and (told := _told_tools(facts, value)) is not None:
+        return told
     collection = facts.find_collection()
-    if collection is None or (facts.arguments and facts.repeats(collection)):
+    if collection is None or (is_act and facts.tool != CATALOG):
+        return None  # an action says which tools there are now
+    if facts.arguments and facts.repeats(collection):
         return None
     items, path = collection.items, collection.path
-    if is_act and facts.tool != CATALOG:
-        return None  # which says what there is now
-    if facts.tool == CATALOG or is_catalog(items):
+    if facts.tool == CATALOG or is_catalog(items) or _are_functions(items):
         return Verdict("tool_catalog", found=collection)
-    lists_tools = _lists_tools(facts)
-    if not lists_tools and "tools" not in path:
-        return None
-    named = path[-1:] == ("tools",)
-    if named and is_described(items) and not facts.call.gives_content:
+    nouns = {member_of(path[-1]).noun} if path else set[str]()
+    if call.wants_many or call.intent == "unknown" or "help" in call.words:
+        nouns |= call.nouns
+    if items and not call.gives_content and _are_tools(items, nouns):
         return Verdict("tool_catalog", "likely", found=collection)
     is_sure = (
-        named
-        or collection.confidence == "certain"
-        or (is_generic(collection) and is_described(items))
+        path[-1:] == ("tools",) or collection.confidence == "certain" or is_generic(collection)
     )
-    if lists_tools and is_sure and _nameable(items):
-        return Verdict("tool_catalog", "likely", found=collection)
+    if is_sure and _lists_tools(facts) and not any(map(_has_price, items)):
+        is_named = all(isinstance(each, str) or _name_of(each) for each in items)
+        return Verdict("tool_catalog", "likely", found=collection) if is_named else None
     return None
 
 
-def _told_tools(facts: Facts, tools: Any) -> Verdict | None:
-    """The tools that stand under `tools`: a list of them, or each by its name."""
+def _are_tools(items: list[Any], nouns: set[str]) -> bool:
+    """Whether items have a name, and what they take or do, as far as their noun demands."""
+    few = [_unwrapped(each) for each in items[:_MOST_CHECKED]]
+    if not all(isinstance(each, dict) and _name_of(each) for each in few):
+        return False
+    members = [{squeezed(name) for name, each in item.items() if each is not None} for item in few]
+    takes = sum(not each.isdisjoint(_TAKES) for each in members)
+    says = sum(not each.isdisjoint(_SAYS) for each in members)
+    is_named = all(not _TOOL_NAMES.isdisjoint(each) for each in members)
+    most = len(few) / 2
+    if not nouns.isdisjoint(_DESCRIBED):
+        return takes > most or says > most
+    if not nouns.isdisjoint(_WITH_PARAMETERS):
+        return takes > most and (is_named or says > most)
+    return is_named and takes == says == len(few)
+
+
+def _unwrapped(item: Any) -> Any:
+    """An item, or the function that it has: `{"type": "function", "function": {…}}`."""
+    inner = item.get("function") if isinstance(item, dict) else None
+    return inner if isinstance(inner, dict) else item
+
+
+def _are_functions(items: list[Any]) -> bool:
+    """Whether items are functions as the APIs of models take them."""
+    return bool(items) and is_catalog([_unwrapped(each) for each in items])
+
+
+def _name_of(item: Any) -> str | None:
+    """The name of a tool, under any of the names that it has."""
+    members = {squeezed(name): each for name, each in item.items()} if type(item) is dict else {}
+    found = (members[name] for name in _NAMES if name in members)
+    return next((each for each in found if isinstance(each, str) and each), None)
+
+
+def _has_price(item: Any) -> bool:
+    """Whether a tool is one to buy."""
+    return isinstance(item, dict) and "price" in item
+
+
+# Tools that are told by the members of an object
+
+
+def _told_tools(facts: Facts, value: dict[str, Any]) -> Verdict | None:
+    """The tools under a member that is named for them, or in groups by their servers."""
+    lists_tools = _lists_tools(facts)
+    for name in ("tools",) if "tools" in value else _catalogs_in(value) if lists_tools else ():
+        verdict = _told_under(facts, value, name, lists_tools)
+        if verdict is not None:
+            return verdict
+    groups = _grouped_tools(value) if lists_tools and "tools" in facts.call.words else None
+    return None if groups is None else Verdict("tool_catalog", "likely", found=groups)
+
+
+def _catalogs_in(value: Mapping[str, Any]) -> list[str]:
+    return [name for name in value if member_of(name).noun in _DESCRIBED]
+
+
+def _told_under(
+    facts: Facts, value: dict[str, Any], name: str, lists_tools: bool
+) -> Verdict | None:
+    """The tools that stand under a name: a list of them, or each by its name."""
+    tools: Any = value[name]
     confidence: Confidence = "certain"
-    if isinstance(tools, dict) and (_lists_tools(facts) or "help" in facts.call.words):
-        tools, confidence = entries(tools, is_held=True), "likely"
+    if isinstance(tools, dict):
+        is_asked = lists_tools or "help" in facts.call.words
+        tools, confidence = entries(tools, is_held=True) if is_asked else None, "likely"
     elif not isinstance(tools, list) or not (
-        is_catalog(tools) or (not tools and facts.value.keys() <= {"tools", "nextCursor"})
+        is_catalog(tools)
+        or (not tools and value.keys() <= {name, "nextCursor"} and name == "tools")
     ):
         return None
     if tools is None:
         return None
-    found = Collection(tools, _without(facts.value, "tools"), ("tools",), confidence)
+    found = Collection(tools, _without(value, name), (name,), confidence)
     return Verdict("tool_catalog", confidence, found=found)
 
 
@@ -103,15 +175,10 @@ def _is_named(tool: Any) -> bool:
     return isinstance(tool, dict) and isinstance(tool.get("name"), str)
 
 
-def _nameable(items: list[Any]) -> bool:
-    return all(isinstance(each, str) or _is_named(each) for each in items)
-
-
 def _lists_tools(facts: Facts) -> bool:
     """Whether the tool is named for tools: `list_tools`, `tool_list`; not `tool_list_files`."""
     call = facts.call
-    words = call.words
-    is_named = "tools" in words or ("tool" in words and _OF_TOOLS.issuperset(words))
+    is_named = "tools" in call.words or ("tool" in call.words and _OF_TOOLS.issuperset(call.words))
     return is_named and call.wants_many
 
 
@@ -119,10 +186,47 @@ def _without(value: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {key: each for key, each in value.items() if key != name}
 
 
-def kind_of_list(facts: Facts, *around: str) -> ResponseType:
+# Tools that a text describes
+
+
+def tells_tools(told: str) -> bool:
+    """Whether a text begins with a heading of tools: `Available tools:`."""
+    return _TOLD_TOOLS.match(told) is not None
+
+
+def kind_of_list(facts: Facts, found: Items | None, *around: str) -> ResponseType:
     """A list, or a catalog where a tool that lists tools says that these are some."""
-    if _ONLY_TOOLS.issuperset(facts.call.words) and "tools" in facts.call.words:
+    call = facts.call
+    if "tools" in call.words and _ONLY_TOOLS.issuperset(call.words):
         return "tool_catalog"
-    if _lists_tools(facts) and any(_A_TOOL.search(words.lower()) for words in around):
+    if _lists_tools(facts) and any(_A_TOOL.search(each.lower()) for each in around):
         return "tool_catalog"
-    return "list"
+    if found is None or not found.items or not all(map(_is_described, found.items)):
+        return "list"
+    plural = call.words[-1] if call.words else ""
+    is_asked = call.wants_many and plural != singular(plural) and singular(plural) in _DESCRIBED
+    return "tool_catalog" if is_asked or tells_tools(facts.words or "") else "list"
+
+
+def _is_described(item: Any) -> bool:
+    """Whether an item in a text is a name, and what it is for."""
+    if isinstance(item, str):
+        return _TOLD_ITEM.match(item) is not None
+    return isinstance(item, dict) and not set(map(squeezed, item)).isdisjoint(_SAYS)
+
+
+# The items of a catalog
+
+
+def as_tool(item: Any) -> Any:
+    """Return a tool with `name`, `description` and `schema`, whatever its source calls them."""
+    tool = _unwrapped(item)
+    if not isinstance(tool, dict) or _name_of(tool) is None:
+        return item
+    plain = {squeezed(name): name for name in tool}
+    renamed: dict[str, str] = {}
+    for member, names in (("name", _NAMES), ("description", _SAYS), ("schema", _TAKES)):
+        own = next((plain[each] for each in names if each in plain), None)
+        if own is not None and member not in tool:
+            renamed[own] = member
+    return {renamed.get(name, name): each for name, each in tool.items()}

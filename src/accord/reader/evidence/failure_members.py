@@ -45,6 +45,7 @@ _OF_AN_ISSUE: Final = words("members.issue-places", "members.issue-texts", "memb
 _NO: Final = ("false", "False")
 _NO_ERROR: Final = ("none", "None", "no", "n/a", "N/A", "-", "null")
 _NO_PAYLOAD: Final[tuple[Any, ...]] = (None, False, 0, "", [], {}, *_NO, "error", "failed", "fail")
+_NOTHING_WRONG: Final[tuple[Any, ...]] = (*_NO_ERROR, *_NO, "true", "True", None, False, "", [], {})
 _OF_DATABASE: Final = frozenset({"code", "details", "hint", "message"})
 _JSEND: Final = frozenset({"status", "data", "message", "code"})
 _DEEPEST: Final = 8
@@ -473,6 +474,8 @@ def failed_among(items: list[Any]) -> tuple[int, int]:
         if flag is None and isinstance(status, str) and status.lower() in _BAD | _FINE:
             flag = status.lower() not in _BAD
         if flag is None and (_is_reason(item.get("error")) or item.get("found") is False):
+            flag = False
+        if flag is None and len(item) <= _FEWEST and item.get("error") not in _NOTHING_WRONG:
             flag = False
         told += flag is not None
         failed += flag is False

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from accord.reader.call import Call
 from accord.reader.collection import Collection, is_generic
-from accord.reader.evidence.catalogs import kind_of_list
+from accord.reader.evidence.catalogs import kind_of_list, tells_tools
 from accord.reader.evidence.facts import Facts, Verdict
 from accord.reader.items import (
     Items,
@@ -152,7 +152,7 @@ def none_found(facts: Facts) -> Verdict | None:
         return None
     nothing = Items([], (facts.words or "").strip(), "", "none-found")
     confidence: Confidence = "likely" if call.wants_many else "guess"
-    return Verdict(kind_of_list(facts, words), confidence, found=nothing)
+    return Verdict(kind_of_list(facts, None, words), confidence, found=nothing)
 
 
 def _is_of_one(call: Call, words: str) -> bool:
@@ -169,7 +169,9 @@ def itemised(facts: Facts) -> Verdict | None:
         return None
     if call.gives_content or call.gives_prose:
         return _counted(facts, words)
-    wants_list = call.wants_many or _opens(words.lstrip("#* \n")) or _searches(facts)
+    is_catalog = tells_tools(words)
+    wants_list = is_catalog or call.wants_many or _opens(words.lstrip("#* \n"))
+    wants_list = wants_list or _searches(facts)
     if (asked := _as_many_as_asked(facts, words)) is not None:
         return asked
     items = find_items(words, wants_list=wants_list, blocks=facts.texts)
@@ -178,7 +180,7 @@ def itemised(facts: Facts) -> Verdict | None:
     is_sourced = "\n" in items.heading and _SOURCES.fullmatch(items.heading.rpartition("\n")[2])
     if is_sourced and not states_count(items):
         return None  # of an answer in words
-    is_asked = wants_list and not call.is_about_one
+    is_asked = is_catalog or (wants_list and not call.is_about_one)
     is_known = call.intent != "unknown" or call.is_about_one
     if not is_asked and is_known and _is_faint(items, call.is_about_one):
         return None
@@ -193,7 +195,7 @@ def itemised(facts: Facts) -> Verdict | None:
         return None
     if is_bare and call.is_query:
         items = items._replace(items=items.items[1:], heading=items.items[0])
-    return Verdict(kind_of_list(facts, items.heading, items.closing), "likely", found=items)
+    return Verdict(kind_of_list(facts, items, items.heading, items.closing), "likely", found=items)
 
 
 def _searches(facts: Facts) -> bool:
@@ -208,7 +210,7 @@ def _as_many_as_asked(facts: Facts, words: str) -> Verdict | None:
     items = find_items(words, wants_list=True, blocks=facts.texts) if asked else None
     if items is None or items.rule == "commas" or len(items.items) not in asked:
         return None
-    return Verdict(kind_of_list(facts, items.heading, items.closing), "likely", found=items)
+    return Verdict(kind_of_list(facts, items, items.heading, items.closing), "likely", found=items)
 
 
 def _is_column(facts: Facts, word: str) -> bool:

@@ -1,11 +1,10 @@
 """Reads any server's reply into one structure.
 
-`read` gives the order: `unwrap` takes off JSON-RPC and what clients put around a reply; `call`
-and `asked` look at the tool's name and arguments; `find` gets the value, from the structure or from
-text (`text`, `yaml`, `toon`, `shown`); `own` knows the shapes of Accord itself; `judge` has the
-table of rules that decide the type (`failing`, `acting`, `deeds`, `catalogs`, `listing`); `paging`
-finds the page; `reading` holds the result. `items/` finds lists in text, `follow/` fetches further
-pages.
+`read` gives the order: `unwrap` takes off JSON-RPC and what clients put around a reply, `objects`
+and `messages` what frameworks do; `value` finds the value, in structure or text (`formats/`);
+`known_shapes` are those of Accord itself; `call` says what the tool does; `evidence/` looks for
+signs of each type, with the words of `lexicon/`, and `decision` weighs them; `items/` finds lists
+in text, `paging` the page. `reading` holds the result.
 """
 
 from accord.reader.decision import SOURCES

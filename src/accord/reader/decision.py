@@ -120,7 +120,7 @@ SOURCES: Final = (
     ),
     Source(
         "catalog",
-        "a list of tools: with schemas, described under `tools`, or from a tool that lists them",
+        "a list of tools: each with a name and what it takes or does, under any names",
         '{"tools": [{"name": …, "inputSchema": …}]}',
         catalog,
         "certain",

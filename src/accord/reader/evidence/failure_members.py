@@ -206,7 +206,7 @@ def _undone(members: Members) -> Sign | None:
 def _of_verb(sign: Sign, undone: list[str]) -> Sign:
     """Return a sign that holds for a tool with one of some verbs: `published: false`."""
     verbs = frozenset(verb for name in undone for verb in base_forms(name))
-    return sign._replace(rule="verb-false", verbs=verbs)
+    return sign._replace(verbs=verbs)
 
 
 def says_success(value: Mapping[str, Any]) -> bool:

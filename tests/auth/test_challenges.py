@@ -123,6 +123,11 @@ OPERATIONS: dict[str, tuple[str, dict[str, Any], str]] = {
         "shop:read shop:write",
     ),
     "a resource": ("resources/read", {"uri": "shop://stock"}, "shop:read shop:write"),
+    "a completion": (
+        "completion/complete",
+        {"ref": {"type": "ref/prompt", "name": "plan"}, "argument": {"name": "item", "value": ""}},
+        "shop:read shop:write",
+    ),
     "a template": ("resources/read", {"uri": "shop://ledger/2026"}, "shop:read shop:admin"),
 }
 
@@ -224,6 +229,25 @@ async def ask(app: Any, token: str | None, message: Any, url: str = "/mcp") -> h
     transport = httpx2.ASGITransport(app)
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as client:
         return await client.post(url, json=message, headers=headers)
+
+
+def test_a_subscription_needs_the_scopes_of_its_resource(
+    server: HttpServer, issuer: Issuer
+) -> None:
+    uri = "shop://stock"
+    writer = {"Authorization": f"Bearer {issuer.token(scope='shop:read shop:write')}"}
+    with peer_of(server, issuer, "2025-06-18") as peer:
+        refused = peer.ask("resources/subscribe", {"uri": uri})
+        assert "shop:write" in refused.message["error"]["message"]
+        accepted = peer.post(peer.request("resources/subscribe", {"uri": uri}), writer)
+        assert accepted.message["result"] == {}
+    for headers, expected in (({}, None), (writer, [uri])):
+        later = peer_of(server, issuer, wire.STATELESS)
+        wanted = {"notifications": {"resourceSubscriptions": [uri]}}
+        stream = later.post(later.request("subscriptions/listen", wanted), headers)
+        params = stream.next().message["params"]
+        assert params["notifications"].get("resourceSubscriptions") == expected
+        later.close()
 
 
 # Lists

@@ -95,11 +95,15 @@ def _add_others(server: Server) -> None:
     def plan(item: str) -> str:
         return f"Restock {item}"
 
+    @server.completion("plan", "item")
+    def complete_item(value: str) -> list[str]:
+        return ["rope"]
+
     @server.prompt(scopes=["shop:admin"], hidden=True)
     def audit() -> str:
         return "Audit"
 
-    @server.resource("shop://stock", scopes=["shop:write"], is_public=True)
+    @server.resource("shop://stock", scopes=["shop:write"], is_public=True, watched=True)
     def stock() -> str:
         return "7"
 

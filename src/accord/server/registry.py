@@ -9,7 +9,7 @@ from weakref import ref
 import msgspec
 from msgspec import Raw
 
-from accord.errors import INVALID_PARAMS, ContractError, Reject
+from accord.errors import INVALID_PARAMS, INVALID_REQUEST, ContractError, Reject
 from accord.model.caller import CALLER
 from accord.model.changes import KINDS, Changes, Kind, ListChanged
 from accord.model.completion import Completer, completer_of
@@ -635,6 +635,10 @@ class Registry:
         if found is None:
             return resource_not_found(uri, revision)
         resource, variables = found
+        caller = CALLER.get()
+        if caller is not None and not caller.scopes.issuperset(resource.scopes):
+            needed = " ".join(resource.scopes)
+            return Reject(INVALID_REQUEST, f"This needs a token with the scopes {needed}")
         if not resource.watched:
             return Reject(INVALID_PARAMS, f"{uri} is not watched")
         if resource.on_watch is not None:

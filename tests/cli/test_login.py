@@ -312,6 +312,21 @@ def test_a_damaged_file_is_one_line_and_stays(terminal: Terminal) -> None:
     with_site(say)
 
 
+def test_a_damaged_entry_is_mended_by_signing_out_and_in(terminal: Terminal) -> None:
+    async def say(url: str, site: Site) -> None:
+        await terminal.accord("login", url)
+        stored = json.loads(terminal.state.read_text())
+        stored["servers"][url] = {"server": url}
+        terminal.state.write_text(json.dumps(stored))
+        damaged = await terminal.accord("call", url, "hello")
+        assert_one_line_of_misuse(damaged, "is damaged; sign out and in again")
+        assert (await terminal.accord("logout", url)).code == 1
+        assert (await terminal.accord("login", url)).code == 0
+        assert (await terminal.accord("call", url, "hello")).out == "well\n"
+
+    with_site(say)
+
+
 def test_inspect_signs_in(terminal: Terminal) -> None:
     async def say(url: str, site: Site) -> None:
         child: Any = start(

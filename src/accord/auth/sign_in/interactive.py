@@ -121,10 +121,11 @@ class SignIn:
         Returns the sign-in, and whether all its tokens were revoked; they are forgotten anyway.
         """
         server = canonical(url)
-        grant = await self._store.grant(server)
         self._grants.pop(server, None)
-        was_revoked = False
+        grant, was_revoked = None, False
         try:
+            with suppress(SignInError):  # the entry is damaged
+                grant = await self._store.grant(server)
             if grant is not None:
                 with suppress(PeerError):
                     was_revoked = await Endpoints(url).revoke(grant)

@@ -61,21 +61,29 @@ def failure(message: str) -> Outcome:
 class TaskRun:
     """A task that runs here; before it is stored, a call that may become one.
 
-    `spawn` runs a coroutine in the background; `on_end` is called once the task is to end.
+    `spawn` runs a coroutine function in the background; `on_end` is called once the task is to end.
     """
+
+    __slots__ = (
+        *("call", "done", "is_done", "loop", "on_done", "stored", "thread"),
+        *("_changing", "_is_created", "_message", "_message_due", "_news", "_next_message"),
+        *("_on_end", "_reported", "_service", "_spawn"),
+    )
 
     def __init__(
         self,
         call: TaskCall,
         service: TaskService,
-        spawn: Callable[[Coroutine[Any, Any, Any]], object],
+        spawn: Callable[[Callable[[], Coroutine[Any, Any, Any]]], object],
         on_end: Callable[["TaskRun"], object],
     ) -> None:
         self.call = call
         self.loop = asyncio.get_running_loop()
         self.thread = threading.get_ident()
-        self.done: asyncio.Future[Done | None] = self.loop.create_future()
-        """The outcome of the call; None if it was cancelled."""
+        self.is_done = False
+        self.done: Done | None = None
+        """The outcome of the call, once it is done; None if it was cancelled."""
+        self.on_done: Callable[[TaskRun], object] | None = None
         self.stored: Stored | None = None
         """The last state known here; None until the task is stored."""
         self._service = service
@@ -84,8 +92,9 @@ class TaskRun:
         self._is_created: asyncio.Future[bool] | None = None
         self._reported = 0
         """The latest version that was reported."""
-        self._changing = asyncio.Lock()
-        self._news = asyncio.Event()
+        self._changing: asyncio.Lock | None = None
+        self._news: asyncio.Event | None = None
+        """Set with the next state, if a question waits for that."""
         self._message: str | None = None
         self._message_due: asyncio.TimerHandle | None = None
         self._next_message = 0.0
@@ -98,8 +107,16 @@ class TaskRun:
 
     def deliver(self, _: object, done: Done | None) -> None:
         """Take the outcome of the call."""
-        if not self.done.done():
-            self.done.set_result(done)
+        if not self.is_done:
+            self.is_done, self.done = True, done
+            if self.on_done is not None:
+                self.on_done(self)
+
+    def call_when_done(self, listener: Callable[["TaskRun"], object]) -> None:
+        """Call a function with this once the call is done; it replaces the one before."""
+        self.on_done = listener
+        if self.is_done:
+            listener(self)
 
     def begin(self) -> None:
         """Make the call a task; questions wait until it is stored."""
@@ -123,6 +140,8 @@ class TaskRun:
 
     async def change(self, step: Step) -> Task | None:
         """Take the task to its next state, one change after the other."""
+        if self._changing is None:
+            self._changing = asyncio.Lock()
         async with self._changing:
             assert self.stored is not None
             changed = await self._service.change(self.stored, step)
@@ -134,12 +153,12 @@ class TaskRun:
     def report(self, version: int) -> None:
         """Take notice that the task has changed; this process may have done it."""
         self._reported = max(self._reported, version)
-        if not self._changing.locked():
+        if self._changing is None or not self._changing.locked():
             self._catch_up()
 
     def _catch_up(self) -> None:
         if self.stored is not None and self._reported > self.stored.version:
-            self._spawn(self.refresh())
+            self._spawn(self.refresh)
 
     async def refresh(self) -> None:
         """Read the task; a failure is left to the next renewal of its lease."""
@@ -154,8 +173,9 @@ class TaskRun:
 
     def _set(self, stored: Stored) -> None:
         self.stored = stored
-        news, self._news = self._news, asyncio.Event()
-        news.set()
+        news, self._news = self._news, None
+        if news is not None:
+            news.set()
         task = stored.task
         if task.is_final or task.is_cancelling or task.owner != self._service.owner:
             self._on_end(self)
@@ -182,7 +202,7 @@ class TaskRun:
             with suppress(StoreError):
                 await self.change(step)
 
-        self._spawn(change())
+        self._spawn(change)
 
     # Questions
 
@@ -196,6 +216,8 @@ class TaskRun:
         keys = await self._store_questions(missing)
         try:
             while not keys.keys() <= self.task.answered.keys():
+                if self._news is None:
+                    self._news = asyncio.Event()
                 await self._news.wait()
         except BaseException:
             owner = self._service.owner

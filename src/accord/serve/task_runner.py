@@ -6,7 +6,7 @@ process renews the leases of its tasks, and takes over those of processes that h
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
@@ -41,6 +41,7 @@ log = logging.getLogger("accord")
 
 _RENEWALS: Final = 3  # of a lease, before it runs out
 _MAX_RUNS: Final = 3  # of a restartable task
+_MAX_STORING: Final = 8  # changes at a time; leases and requests must not wait for all of them
 _FIRST_PAUSE: Final = 0.1  # seconds before a result is stored again
 _MAX_PAUSE: Final = 2.0
 _END_CHECK: Final = 0.01
@@ -57,6 +58,7 @@ class TaskRunner(TaskRequests):
 
     loop: asyncio.AbstractEventLoop | None = None
     executor: Executor
+    _room: asyncio.Semaphore
 
     def __init__(self, dispatcher: Dispatcher) -> None:
         self._dispatcher = dispatcher
@@ -83,6 +85,7 @@ class TaskRunner(TaskRequests):
         self._settings = self._dispatcher.task_settings
         self.loop, self._is_closing = loop, False
         self._runs, self._over, self._background, self._keeper = {}, [], set(), None
+        self._room = asyncio.Semaphore(_MAX_STORING)
         name, most = self._settings.store, self._settings.max_tasks
         store = self._memory if name == MEMORY else store_named(name, self._server)
         self.service = TaskService(store, self._on_change)
@@ -141,7 +144,7 @@ class TaskRunner(TaskRequests):
         request = msgspec.structs.replace(call.request, retry=None, params=None)
         inner = TaskCall(request, None, call.edge, responses=call.responses)
         inner.known_key = call.caller_key
-        run = TaskRun(inner, self.service, self._spawn, self._cancel)
+        run = TaskRun(inner, self.service, self._spawn_bounded, self._cancel)
         inner.deliver = run.deliver
         return run
 
@@ -160,9 +163,12 @@ class TaskRunner(TaskRequests):
         self, seconds: float, run: TaskRun, call: RunningCall, tool: Tool
     ) -> Done:
         """Wait for the result; make the call a task if it takes longer."""
+        assert self.loop is not None
+        done: asyncio.Future[Done | None] = self.loop.create_future()
+        run.call_when_done(lambda run: _resolve(done, run.done))
         self._submit(run.call)
-        await asyncio.wait([run.done], timeout=seconds)
-        if not run.done.done():
+        await asyncio.wait([done], timeout=seconds)
+        if not run.is_done:
             run.begin()
             try:
                 task = await self._store(run, call, tool)
@@ -171,10 +177,10 @@ class TaskRunner(TaskRequests):
             else:
                 run.call.edge = _edge_of(call)
                 return self._created(call.request, task)
-        done = await run.done
-        if done is None:
+        outcome = await done
+        if outcome is None:
             raise Problem.unavailable("The call was cancelled")
-        return done
+        return outcome
 
     def _submit(self, call: TaskCall) -> None:
         assert self.loop is not None
@@ -192,7 +198,7 @@ class TaskRunner(TaskRequests):
         """Store the result of a run once it is there."""
         self._runs[stored.task.id] = run
         run.set_stored(stored)
-        run.done.add_done_callback(lambda done: self._spawn(self._settle(run, done.result())))
+        run.call_when_done(self._settle_later)
 
     def _new_task(self, call: RunningCall, tool: Tool) -> Task:
         task_id, now, request = new_id(), milliseconds(), call.request
@@ -220,6 +226,9 @@ class TaskRunner(TaskRequests):
 
     # The end of tasks
 
+    def _settle_later(self, run: TaskRun) -> None:
+        self._spawn(self._settle(run, run.done))
+
     async def _settle(self, run: TaskRun, done: Done | None) -> None:
         """Store the outcome of a task, however long the store is away; the first one counts."""
         if self._is_closing and run.task.call is not None and self.service.store.is_shared:
@@ -237,7 +246,8 @@ class TaskRunner(TaskRequests):
         pause, expires = _FIRST_PAUSE, run.task.created + run.task.ttl_ms
         while True:
             try:
-                await run.change(step)
+                async with self._room:
+                    await run.change(step)
             except StoreError as error:
                 if milliseconds() > expires or self.loop is None:
                     log.error("the result of task %s is lost: %s", run.task.tool, error)  # noqa: TRY400
@@ -255,7 +265,7 @@ class TaskRunner(TaskRequests):
     def _cancel(self, run: TaskRun) -> None:
         """End the call of a task; one in a thread is over for us, whatever the thread does."""
         call = run.call
-        if not call.cancelled and not run.done.done():
+        if not call.cancelled and not run.is_done:
             self.executor.cancel(call)
             if call.task is None:
                 run.deliver(call, None)
@@ -338,7 +348,7 @@ class TaskRunner(TaskRequests):
         caller = None if before.caller is None else _decode_caller(before.caller)
         call = TaskCall(request, None, TaskEdge(caller=caller, address=before.address))
         call.known_key = before.caller_key
-        run = TaskRun(call, self.service, self._spawn, self._cancel)
+        run = TaskRun(call, self.service, self._spawn_bounded, self._cancel)
         call.deliver = run.deliver
         run.begin()
         self._adopt(run, stored)
@@ -346,12 +356,27 @@ class TaskRunner(TaskRequests):
         self._submit(call)
         CALLER.reset(token)
 
+    def _spawn_bounded(self, work: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+        """Run a change of a task in the background, few of them at a time."""
+
+        async def run() -> None:
+            async with self._room:
+                await work()
+
+        self._spawn(run())
+
     def _spawn(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
         """Run a coroutine in the background, until the runner is closed."""
         task = asyncio.get_running_loop().create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
         return task
+
+
+def _resolve(future: "asyncio.Future[Done | None]", done: Done | None) -> None:
+    """Set the result of a future that nobody may wait for any more."""
+    if not future.done():
+        future.set_result(done)
 
 
 def _edge_of(call: RunningCall) -> TaskEdge:

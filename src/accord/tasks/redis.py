@@ -7,7 +7,7 @@ on Redis's own clock. Each command has one key, so that this works on a cluster 
 """
 
 import asyncio
-from collections.abc import Awaitable, Collection
+from collections.abc import Awaitable, Collection, Coroutine
 from contextlib import suppress
 from time import time
 from typing import Any, Final, TypeVar
@@ -258,6 +258,9 @@ class RedisStore:
                 return await work
         except (RedisError, OSError, TimeoutError) as error:
             raise self._failure(error) from error
+        finally:
+            if isinstance(work, Coroutine):
+                work.close()  # it may not have begun
 
     def _failure(self, error: BaseException) -> StoreError:
         """Return the error for a command that failed; a ResponseError is Redis's own refusal."""

@@ -18,6 +18,7 @@ _GRAPH: Final = words("members.graph")
 _FOLDERS: Final = words("members.folders")
 _CHECKS: Final = words("members.checks")
 _NO_MATTER: Final = words("members.no-matter")
+_SETTINGS: Final = words("members.settings")
 _JUDGEMENTS: Final = words("members.judgements")
 _COLUMNS: Final = words("members.columns")
 _PLACES: Final = words("members.places")
@@ -273,6 +274,9 @@ def _is_of_one(
 ) -> bool:
     """Whether an array cannot be but a part: beside a verdict, one value, or what was given."""
     if not _JUDGEMENTS.isdisjoint(map(squeezed, rest)):
+        return True
+    is_setting = not (_SETTINGS.isdisjoint(call.nouns) or call.wants_many)
+    if is_setting and member_of(name).noun not in call.nouns:
         return True
     if call.intent == "list" or (items and type(items[0]) is dict):
         return False

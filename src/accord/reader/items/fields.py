@@ -157,13 +157,3 @@ def _is_schema(value: Mapping[str, Any]) -> bool:
 def _is_type(words: Any) -> bool:
     """`string`, also as `string (required)`."""
     return isinstance(words, str) and words.partition(" ")[0] in _JSON_TYPES
-
-
-def is_described(items: list[Any]) -> bool:
-    """Whether everything in a list has a name and says what it is for, as tools do."""
-    return bool(items) and all(
-        isinstance(item, dict)
-        and isinstance(item.get("name"), str)
-        and isinstance(item.get("description"), str)
-        for item in items
-    )

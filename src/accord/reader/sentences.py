@@ -6,8 +6,7 @@ The phrases are in `lexicon.phrases`; each function here says where in a text th
 import re
 from typing import Final
 
-from accord.reader.lexicon import phrases
-from accord.reader.lexicon.outcomes import base_forms
+from accord.reader.lexicon import base_forms, phrases
 from accord.reader.patterns import Pattern
 
 LONGEST_SENTENCE: Final = 300

@@ -5,20 +5,15 @@ from typing import Any, Final
 
 from accord.reader.call import Call
 from accord.reader.evidence.facts import Facts, Verdict
-from accord.reader.lexicon import singular, squeezed
+from accord.reader.lexicon import PARTICIPLES, base_forms, singular, squeezed, words
 from accord.reader.lexicon.languages import MEMBERS, in_english
-from accord.reader.lexicon.outcomes import PARTICIPLES, base_forms
 
 FEW: Final = 6
 OUTPUT: Final = frozenset({"output", "stdout", "result"})
 SAYING: Final = frozenset("status message success ok id code timestamp".split()) | MEMBERS.keys()
 """What may stand beside the report of a deed."""
 LONG: Final = 200
-_REPORTS: Final = frozenset(
-    """affected_rows affectedRows rows_affected rowsAffected RowsAffected changes lastInsertRowid
-    last_insert_id lastInsertId insertId insertedId insertedIds upsertedId modifiedCount
-    deletedCount insertedCount matchedCount acknowledged""".split()
-)
+_REPORTS: Final = words("members.reports")
 _ENDINGS: Final = ("ed", "en")
 _PAYLOADS: Final = frozenset({"data", "result", "response"})
 _FINE: Final = ("success", "ok", "OK")
@@ -55,7 +50,7 @@ def reports_members(facts: Facts) -> Verdict | None:
 def _reports(facts: Facts, value: dict[str, Any]) -> bool:
     """Whether members report a deed, as far as they are all that is given."""
     call = facts.call
-    if len(value) <= FEW and not _REPORTS.isdisjoint(value):
+    if len(value) <= FEW and not _REPORTS.isdisjoint(map(squeezed, value)):
         return True
     if call.intent == "list":
         return False

@@ -15,9 +15,8 @@ from accord.reader.evidence.action_members import (
     says_well,
 )
 from accord.reader.evidence.facts import Facts, Verdict
-from accord.reader.lexicon import squeezed
+from accord.reader.lexicon import squeezed, words
 from accord.reader.lexicon.languages import MEMBERS, in_english
-from accord.reader.lexicon.tools import EXPORTING
 from accord.reader.sentences import (
     reports_completion,
     reports_completion_plainly,
@@ -29,6 +28,7 @@ from accord.reader.sentences import (
     reports_verb,
 )
 
+_EXPORTING: Final = words("names.exporting")
 _MOST_LINES: Final = 4
 _SAID: Final = (*OUTPUT, "stderr", "return_value", "returnValue")
 _UNCONFIRMED: Final = frozenset(
@@ -83,7 +83,7 @@ def acted(facts: Facts) -> Verdict | None:
 def _is_given(facts: Facts) -> bool:
     """Whether a tool that makes something to take away gives it, and no report on it."""
     name = facts.call.words
-    if EXPORTING.isdisjoint(name[:1]) or "to" in name or facts.value in (None, "", [], {}):
+    if _EXPORTING.isdisjoint(name[:1]) or "to" in name or facts.value in (None, "", [], {}):
         return False
     if name[0] == "capture" and _SHOTS.isdisjoint(name):
         return False

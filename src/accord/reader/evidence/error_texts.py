@@ -16,7 +16,6 @@ from accord.reader.evidence.failure_text import (
 )
 from accord.reader.evidence.failures import failed
 from accord.reader.lexicon import singular, squeezed, words
-from accord.reader.lexicon.tools import REFUSING
 from accord.reader.sentences import (
     missing_noun,
     reports_all_failed,
@@ -29,6 +28,7 @@ from accord.reader.sentences import (
     split_sentence,
 )
 
+_REFUSING: Final = words("names.refusing")
 _PLAIN_VERBS: Final = words("names.plain-verbs")
 _NO_NOUN: Final = words("names.no-noun")
 _EXITED: Final = re.compile(
@@ -344,8 +344,8 @@ def _raised(told: str) -> bool:
 
 def _is_denial(call: Call) -> bool:
     """Whether the verb of a tool is one that denies: `block_user`, not `edit_block`."""
-    verbs = (word for word in call.words if is_action_verb(word) or word in REFUSING)
-    return next(verbs, "") in REFUSING
+    verbs = (word for word in call.words if is_action_verb(word) or word in _REFUSING)
+    return next(verbs, "") in _REFUSING
 
 
 def _denies_call(facts: Facts, told: str) -> bool:

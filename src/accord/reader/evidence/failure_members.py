@@ -6,12 +6,11 @@ Names are compared in one spelling and language: `errorMessage` and `Error Messa
 import re
 from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from accord.reader.evidence.failure_text import rejects_value, says_failed
-from accord.reader.lexicon import memo, ordered, squeezed, words, words_of
+from accord.reader.evidence.failure_text import says_failed
+from accord.reader.lexicon import PARTICIPLES, base_forms, memo, ordered, squeezed, words
 from accord.reader.lexicon.languages import MEMBERS, in_english
-from accord.reader.lexicon.outcomes import PARTICIPLES, base_forms
 from accord.reader.reading import Confidence
 from accord.reader.sentences import reports_nothing_to_do
 
@@ -31,21 +30,14 @@ _BAD: Final = words("outcomes.bad")
 _BAD_STARTS: Final = tuple(f"{word}_" for word in words("outcomes.bad-starts"))
 _BAD_ENDS: Final = (*(f"_{word}" for word in _BAD), "not_found")
 _FINE: Final = words("outcomes.fine")
-_WELL: Final = _FINE | words("outcomes.well")
-_BADLY: Final = _BAD | words("outcomes.badly")
 _DONE: Final = PARTICIPLES | {"found"}
 _TOLD_DONE: Final = words("members.told-done")
 _WHY: Final = ordered("members.why")
 _TOLD: Final = frozenset((*_REASONS, *_CODES))
 """Members that only tell of a failure."""
-_ISSUE_PLACES: Final = ordered("members.issue-places")
-_PLACES: Final = frozenset(_ISSUE_PLACES)
-_ISSUE_TEXTS: Final = ordered("members.issue-texts")
-_OF_AN_ISSUE: Final = words("members.issue-places", "members.issue-texts", "members.of-an-issue")
 _NO: Final = ("false", "False")
-_NO_ERROR: Final = ("none", "None", "no", "n/a", "N/A", "-", "null")
+_NO_ERROR: Final = tuple(words("outcomes.no-error") - {"true", "True"})
 _NO_PAYLOAD: Final[tuple[Any, ...]] = (None, False, 0, "", [], {}, *_NO, "error", "failed", "fail")
-_NOTHING_WRONG: Final[tuple[Any, ...]] = (*_NO_ERROR, *_NO, "true", "True", None, False, "", [], {})
 _OF_DATABASE: Final = frozenset({"code", "details", "hint", "message"})
 _JSEND: Final = frozenset({"status", "data", "message", "code"})
 _DEEPEST: Final = 8
@@ -418,96 +410,3 @@ _SIGNS: Final = frozenset[str]().union(*(names for names, _ in _RULES)) - {"type
 def _rules_for(signs: frozenset[str]) -> tuple[Rule, ...]:
     """Return the rules that look for any of some members."""
     return tuple(rule for names, rule in _RULES if not names.isdisjoint({*signs, "type"}))
-
-
-# What was given to an action and rejected, member by member
-
-
-def rejected_members(value: Any) -> Sign | None:
-    """`{"name": ["This field must be unique."]}`: only what was wrong with each."""
-    if not isinstance(value, dict) or not 0 < len(value) <= _MANY:
-        return None
-    told = [(name, [each] if isinstance(each, str) else each) for name, each in value.items()]
-    if not all(isinstance(why, list) and why and all(map(_rejects, why)) for _, why in told):
-        return None
-    (name, (first, *_)), *_ = told
-    return Sign("field-errors", f"{name}: {first}", None, dict(value))
-
-
-def issues_in(items: list[Any]) -> Sign | None:
-    """`[{"path": ["id"], "message": "Required"}]`: what a validator found in the arguments."""
-    if not items or not all(isinstance(each, dict) and _is_issue(each) for each in items):
-        return None
-    first = items[0]
-    place = next(first[name] for name in _ISSUE_PLACES if name in first)
-    why = next(first[name] for name in _ISSUE_TEXTS if isinstance(first.get(name), str))
-    named = ".".join(map(str, place)) if isinstance(place, list) else str(place)
-    return Sign("issues", f"{named}: {why}" if named else why, None, {"issues": items})
-
-
-def _is_issue(item: Mapping[str, Any]) -> bool:
-    """Whether an object says where something is wrong, and what: with a code, or as a rejection."""
-    if _PLACES.isdisjoint(item):
-        return False
-    place = next((item[name] for name in _ISSUE_PLACES if name in item), None)
-    why = next((item[name] for name in _ISSUE_TEXTS if isinstance(item.get(name), str)), "")
-    if place is None or not why or not item.keys() <= _OF_AN_ISSUE:
-        return False
-    return isinstance(place, list) or rejects_value(why)
-
-
-def _rejects(why: Any) -> bool:
-    return isinstance(why, str) and rejects_value(why)
-
-
-# Several results
-
-
-def failed_among(items: list[Any]) -> tuple[int, int]:
-    """How many of several results say how they ended, and how many of those failed."""
-    told = failed = 0
-    for item in items:
-        if not isinstance(item, dict):
-            return 0, 0
-        flag = next((item[name] for name in _SUCCESS_FLAGS if type(item.get(name)) is bool), None)
-        status = item.get("status", item.get("result"))
-        if flag is None and isinstance(status, str) and status.lower() in _BAD | _FINE:
-            flag = status.lower() not in _BAD
-        if flag is None and (_is_reason(item.get("error")) or item.get("found") is False):
-            flag = False
-        if flag is None and len(item) <= _FEWEST and item.get("error") not in _NOTHING_WRONG:
-            flag = False
-        told += flag is not None
-        failed += flag is False
-    return told, failed
-
-
-def _is_reason(error: Any) -> bool:
-    """Whether an error says why, rather than that there was one or none: a column of a table."""
-    is_text = isinstance(error, str) and (" " in error.strip() or not error.isascii())
-    return is_text or isinstance(error, dict)
-
-
-_TALLIES: Final = ("data", "summary", "result", "results", "stats")
-
-
-def failed_counts(value: Mapping[str, Any], depth: int = 0) -> tuple[int, int] | None:
-    """How many succeeded and how many failed, where members count both, here or in the payload."""
-    counts: dict[str, int] = {}
-    for name, each in value.items():
-        count = len(each) if isinstance(each, list) else each
-        if type(count) is int and count >= 0:
-            counts[_ended(name)] = count
-    if "good" in counts and "bad" in counts:
-        return counts["good"], counts["bad"]
-    inner = next((value[name] for name in _TALLIES if isinstance(value.get(name), dict)), None)
-    return None if inner is None or depth > _DEEPEST else failed_counts(inner, depth + 1)
-
-
-@memo
-def _ended(name: str) -> Literal["good", "bad", "unknown"]:
-    """Of what end a member is the number: `successfulDownloads`, `insertedCount`, `failed`."""
-    parts = frozenset(words_of(name))
-    if not _BADLY.isdisjoint(parts - {"error", "denied", "rejected", "errored", "fail"}):
-        return "bad"
-    return "good" if not _WELL.isdisjoint(parts) or not PARTICIPLES.isdisjoint(parts) else "unknown"

@@ -4,8 +4,7 @@ import re
 from collections.abc import Collection
 from typing import Final, Literal
 
-from accord.reader.lexicon import ordered, patterns
-from accord.reader.lexicon.outcomes import base_forms
+from accord.reader.lexicon import base_forms, ordered, patterns
 from accord.reader.lexicon.phrases import CROSSES
 from accord.reader.patterns import any_of, any_word
 from accord.reader.sentences import after, first_sentence, reports_any_action
@@ -270,34 +269,39 @@ def says_failed_to_give(
         return None
     if words[0] == "<" and _ELEMENT.match(words):
         return "strong" if _element_failed(words) else None
-    first, _, rest = words.partition("\n")
     if words.endswith("</error>") and _ends_in_error(words):
         return "strong"
+    first, _, rest = words.partition("\n")
     opening = after(_MARKS, first)
     small = opening[:_LONGEST_DENIAL].lower()
-    is_strong = bool(_is_strong(small) or _ERRNO.match(opening) or _CROSS.match(first))
-    is_own = mentions or _names_own(small, own)
     if small.startswith("error: ") and is_told:
         return "strong"
-    if rest.strip() and _BAD_VALUE.match(small) and _OFFERS.match(rest.lower()):
+    is_strong = bool(_is_strong(small) or _ERRNO.match(opening) or _CROSS.match(first))
+    is_own = mentions or _names_own(small, own)
+    if not rest.strip():
+        return _line_failed(opening, is_strong, is_own)
+    if _BAD_VALUE.match(small) and _OFFERS.match(rest.lower()):
         return "weak"
-    if not rest.strip() and len(small) <= _LONGEST_LINE and _TECHNICAL.match(small):
+    if len(words) <= _LONGEST_SHORT and _CANNOT_GIVE.match(small):
         return "weak"
-    if rest.strip() and len(words) <= _LONGEST_SHORT and _CANNOT_GIVE.match(small):
-        return "weak"
-    if rest.strip():
-        strength = _opens_badly(first, small, rest, own) if mentions else None
-        is_told_so = is_strong and is_own and small.startswith(("error ", "failed "))
-        return strength or ("strong" if is_told_so else None)
+    strength = _opens_badly(first, small, rest, own) if mentions else None
+    is_told_so = is_strong and is_own and small.startswith(("error ", "failed "))
+    return strength or ("strong" if is_told_so else None)
+
+
+def _line_failed(line: str, is_strong: bool, is_own: bool) -> Strength | None:
+    """The same of one line, which could be the first words of a document."""
+    small = line[:_LONGEST_DENIAL].lower()
     if is_strong and (is_own or not _FAILED_TO.match(small)):
         return "strong"
-    sentence = first_sentence(opening)
-    if _BAD_VALUE.match(small) or _CALL_FAILED.match(small):
+    is_technical = len(small) <= _LONGEST_LINE and _TECHNICAL.match(small) is not None
+    if is_technical or _BAD_VALUE.match(small) or _CALL_FAILED.match(small):
         return "weak"
-    is_short = len(words) <= _LONGEST_SHORT and len(sentence) <= _LONGEST_DENIAL
-    if is_short and is_own and (_begins_badly(sentence, 1) or _denies(sentence, is_act=False)):
-        return "weak"
-    return None
+    sentence = first_sentence(line)
+    if not is_own or len(line) > _LONGEST_SHORT or len(sentence) > _LONGEST_DENIAL:
+        return None
+    is_denied = _begins_badly(sentence, 1) or _denies(sentence, is_act=False)
+    return "weak" if is_denied else None
 
 
 def _ends_in_error(words: str) -> bool:

@@ -1,22 +1,14 @@
 """Evidence that the operation failed: declared, or told by the members of an object or an array."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from accord.reader.call import Call
 from accord.reader.collection import Collection
 from accord.reader.evidence.facts import Facts, Verdict
-from accord.reader.evidence.failure_members import (
-    Sign,
-    failed_among,
-    failed_counts,
-    failure_in,
-    issues_in,
-    rejected_members,
-    says_success,
-)
-from accord.reader.evidence.failure_text import may_fail, says_failed
-from accord.reader.lexicon import squeezed, words
+from accord.reader.evidence.failure_members import Sign, failure_in, says_success
+from accord.reader.evidence.failure_text import may_fail, rejects_value, says_failed
+from accord.reader.lexicon import PARTICIPLES, memo, ordered, squeezed, words, words_of
 from accord.reader.reading import Confidence
 from accord.reader.sentences import reports_completion, reports_nothing_found
 
@@ -34,8 +26,18 @@ _MOST_RESULTS: Final = 200
 _FEW: Final = 4
 """An item of more members is a thing, of which a failure is a part."""
 _SOME: Final = 6
-"""An object of more members holds more than a message."""
+"""An object of more members holds more than a message; objects in objects that are looked at."""
 _NO_REASON: Final = "All of it failed"
+_ISSUE_PLACES: Final = ordered("members.issue-places")
+_PLACES: Final = frozenset(_ISSUE_PLACES)
+_ISSUE_TEXTS: Final = ordered("members.issue-texts")
+_OF_AN_ISSUE: Final = words("members.issue-places", "members.issue-texts", "members.of-an-issue")
+_SUCCESS_FLAGS: Final = words("members.success-flags")
+_BAD: Final = words("outcomes.bad")
+_FINE: Final = words("outcomes.fine")
+_WELL: Final = _FINE | words("outcomes.well")
+_BADLY: Final = frozenset({"failed", "failure"}) | words("outcomes.badly")
+_NOTHING_WRONG: Final[tuple[Any, ...]] = (*words("outcomes.no-error"), None, False, "", [], {})
 
 
 def is_error(facts: Facts) -> Verdict | None:
@@ -62,7 +64,7 @@ def payload_failed(facts: Facts) -> Verdict | None:
     sign = failure_in(value, facts.arguments.values())
     if sign is None:
         return _told_otherwise(facts, value)
-    counts = failed_counts(value)
+    counts = _failed_counts(value)
     if counts is not None and counts[0] > 0:
         return Verdict("action", "likely", is_partial=True)
     if _is_no_failure(sign, call):
@@ -92,7 +94,7 @@ def _told_otherwise(facts: Facts, value: dict[str, Any]) -> Verdict | None:
     call = facts.call
     if (sign := _exit_code(value, call)) is not None:
         return failed(facts, sign, "guess" if call.intent == "run" else "likely")
-    if call.intent == "act" and (sign := rejected_members(value)) is not None:
+    if call.intent == "act" and (sign := _rejected_members(value)) is not None:
         return failed(facts, sign, "likely")
     if call.checks or call.gives_printed:
         return None
@@ -188,7 +190,7 @@ def all_failed(facts: Facts) -> Verdict | None:
     value, call = facts.value, facts.call
     if isinstance(value, list):
         is_finding = call.checks or call.is_about_errors or call.intent == "list"
-        sign = None if is_finding else issues_in(value)
+        sign = None if is_finding else _issues_in(value)
         if sign is None and len(value) == 1 and _is_nothing_but_error(value[0], call):
             sign = Sign("all-failed", _why(value), None, value[0])
         if sign is not None:
@@ -199,7 +201,7 @@ def all_failed(facts: Facts) -> Verdict | None:
     if verdict is not None or call.is_about_errors or call.checks:
         return verdict
     items = _results(facts)
-    told, bad = failed_among(items) if items else (0, 0)
+    told, bad = _failed_among(items) if items else (0, 0)
     if not bad or told < len(items):
         return None
     if call.intent not in ("act", "run") and not (bad == told and all(map(_is_bare, items))):
@@ -216,7 +218,7 @@ def _counted(facts: Facts) -> Verdict | None:
     value, call = facts.value, facts.call
     if str(value.get("status")) in _PARTLY and call.intent in ("act", "run", "make"):
         return Verdict("action", "likely", is_partial=True)
-    counts = failed_counts(value)
+    counts = _failed_counts(value)
     if counts is None or counts[1] == 0:
         return None
     if counts[0] == 0:
@@ -256,3 +258,96 @@ def _results(facts: Facts) -> list[Any]:
 def _why(items: list[Any]) -> str:
     sign = failure_in(items[0])
     return _NO_REASON if sign is None else sign.message
+
+
+# What was given to an action and rejected, member by member
+
+
+def _rejected_members(value: Any) -> Sign | None:
+    """`{"name": ["This field must be unique."]}`: only what was wrong with each."""
+    if not isinstance(value, dict) or not 0 < len(value) <= _MOST_RESULTS:
+        return None
+    told = [(name, [each] if isinstance(each, str) else each) for name, each in value.items()]
+    if not all(isinstance(why, list) and why and all(map(_rejects, why)) for _, why in told):
+        return None
+    (name, (first, *_)), *_ = told
+    return Sign("field-errors", f"{name}: {first}", None, dict(value))
+
+
+def _issues_in(items: list[Any]) -> Sign | None:
+    """`[{"path": ["id"], "message": "Required"}]`: what a validator found in the arguments."""
+    if not items or not all(isinstance(each, dict) and _is_issue(each) for each in items):
+        return None
+    first = items[0]
+    place = next(first[name] for name in _ISSUE_PLACES if name in first)
+    why = next(first[name] for name in _ISSUE_TEXTS if isinstance(first.get(name), str))
+    named = ".".join(map(str, place)) if isinstance(place, list) else str(place)
+    return Sign("issues", f"{named}: {why}" if named else why, None, {"issues": items})
+
+
+def _is_issue(item: Mapping[str, Any]) -> bool:
+    """Whether an object says where something is wrong, and what: with a code, or as a rejection."""
+    if _PLACES.isdisjoint(item):
+        return False
+    place = next((item[name] for name in _ISSUE_PLACES if name in item), None)
+    why = next((item[name] for name in _ISSUE_TEXTS if isinstance(item.get(name), str)), "")
+    if place is None or not why or not item.keys() <= _OF_AN_ISSUE:
+        return False
+    return isinstance(place, list) or rejects_value(why)
+
+
+def _rejects(why: Any) -> bool:
+    return isinstance(why, str) and rejects_value(why)
+
+
+# Several results
+
+
+def _failed_among(items: list[Any]) -> tuple[int, int]:
+    """How many of several results say how they ended, and how many of those failed."""
+    told = failed = 0
+    for item in items:
+        if not isinstance(item, dict):
+            return 0, 0
+        flag = next((item[name] for name in _SUCCESS_FLAGS if type(item.get(name)) is bool), None)
+        status = item.get("status", item.get("result"))
+        if flag is None and isinstance(status, str) and status.lower() in _BAD | _FINE:
+            flag = status.lower() not in _BAD
+        if flag is None and (_is_reason(item.get("error")) or item.get("found") is False):
+            flag = False
+        if flag is None and len(item) < _FEW and item.get("error") not in _NOTHING_WRONG:
+            flag = False
+        told += flag is not None
+        failed += flag is False
+    return told, failed
+
+
+def _is_reason(error: Any) -> bool:
+    """Whether an error says why, rather than that there was one or none: a column of a table."""
+    is_text = isinstance(error, str) and (" " in error.strip() or not error.isascii())
+    return is_text or isinstance(error, dict)
+
+
+_TALLIES: Final = ("data", "summary", "result", "results", "stats")
+
+
+def _failed_counts(value: Mapping[str, Any], depth: int = 0) -> tuple[int, int] | None:
+    """How many succeeded and how many failed, where members count both, here or in the payload."""
+    counts: dict[str, int] = {}
+    for name, each in value.items():
+        count = len(each) if isinstance(each, list) else each
+        if type(count) is int and count >= 0:
+            counts[_ended(name)] = count
+    if "good" in counts and "bad" in counts:
+        return counts["good"], counts["bad"]
+    inner = next((value[name] for name in _TALLIES if isinstance(value.get(name), dict)), None)
+    return None if inner is None or depth > _SOME else _failed_counts(inner, depth + 1)
+
+
+@memo
+def _ended(name: str) -> Literal["good", "bad", "unknown"]:
+    """Of what end a member is the number: `successfulDownloads`, `insertedCount`, `failed`."""
+    parts = frozenset(words_of(name))
+    if not _BADLY.isdisjoint(parts):
+        return "bad"
+    return "good" if not _WELL.isdisjoint(parts) or not PARTICIPLES.isdisjoint(parts) else "unknown"

@@ -20,7 +20,6 @@ from accord.reader.items import (
 from accord.reader.keyed import is_one, mapped, named_things, nothing_in
 from accord.reader.lexicon import words
 from accord.reader.lexicon.members import member_of
-from accord.reader.lexicon.tools import COMPUTING, EXPORTING
 from accord.reader.reading import Confidence
 from accord.reader.sentences import (
     missing_noun,
@@ -31,6 +30,8 @@ from accord.reader.sentences import (
     split_sentence,
 )
 
+_COMPUTING: Final = words("names.computing")
+_EXPORTING: Final = words("names.exporting")
 _SEARCHING: Final = words("arguments.searches") | {"query"}
 _HISTORIES: Final = frozenset({"log", "logs", "history"})
 _LINES: Final = frozenset({"alike-lines", "tagged-lines", "paths", "bullets", "plain-lines"})
@@ -130,9 +131,9 @@ def _is_way(collection: Collection) -> bool:
 def _is_made(facts: Facts, collection: Collection) -> bool:
     """Whether a collection is a part of what a tool made or came to."""
     words = facts.call.words
-    if not COMPUTING.isdisjoint(words):
+    if not _COMPUTING.isdisjoint(words):
         return not is_generic(collection)
-    return not EXPORTING.isdisjoint(words) and collection.confidence != "certain"
+    return not _EXPORTING.isdisjoint(words) and collection.confidence != "certain"
 
 
 def none_found(facts: Facts) -> Verdict | None:

@@ -37,7 +37,7 @@ def gateway_of(target: Any, *, name: str = "sample", **options: Any) -> Gateway:
 
 
 @contextmanager
-def served(way: str, target: Any, revision: str | None = None) -> Iterator[Any]:
+def served(way: str, target: Any, revision: str | None = None, *options: str) -> Iterator[Any]:
     """Yield what a client connects to: a gateway in a process of its own."""
     env = {**os.environ, "GATEWAY_TARGET": json.dumps(target)}
     if revision is not None:
@@ -46,7 +46,7 @@ def served(way: str, target: Any, revision: str | None = None) -> Iterator[Any]:
     if way == "stdio":
         yield ["env", *(f"{k}={v}" for k, v in env.items() if k.startswith("GATEWAY")), *command]
         return
-    with HttpServer([*command, "--http", "127.0.0.1:0"], env=env) as found:
+    with HttpServer([*command, "--http", "127.0.0.1:0", *options], env=env) as found:
         yield found.url
 
 

@@ -72,37 +72,38 @@ def test_callers_with_other_credentials_have_other_sessions(upstream: str) -> No
         asyncio.run(main(url))
 
 
+def post(url: str, token: str, params: dict[str, Any]) -> dict[str, Any]:
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": NEW,
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
+    }
+    params = {"name": "ask_form", "arguments": {}, **params, "_meta": meta}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    host, _, path = url.removeprefix("http://").partition("/")
+    connection = http.client.HTTPConnection(host, timeout=20)
+    connection.request(
+        "POST",
+        f"/{path}",
+        json.dumps(body),
+        {
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+            "MCP-Protocol-Version": NEW,
+            "Mcp-Method": "tools/call",
+            "Mcp-Name": "ask_form",
+            "Authorization": token,
+        },
+    )
+    reply: dict[str, Any] = json.loads(connection.getresponse().read())
+    connection.close()
+    return reply
+
+
 @pytest.mark.behaviour(13)
 @pytest.mark.parametrize("behind", [OLD, NEW])
 def test_an_answer_of_another_caller_is_refused(upstream: str, behind: str) -> None:
     """A parked call, or the wrapped state of an upstream, belongs to its caller."""
-
-    def post(url: str, token: str, params: dict[str, Any]) -> dict[str, Any]:
-        meta = {
-            "io.modelcontextprotocol/protocolVersion": NEW,
-            "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
-            "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
-        }
-        params = {"name": "ask_form", "arguments": {}, **params, "_meta": meta}
-        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-        host, _, path = url.removeprefix("http://").partition("/")
-        connection = http.client.HTTPConnection(host, timeout=20)
-        connection.request(
-            "POST",
-            f"/{path}",
-            json.dumps(body),
-            {
-                "Content-Type": "application/json",
-                "Accept": "application/json, text/event-stream",
-                "MCP-Protocol-Version": NEW,
-                "Mcp-Method": "tools/call",
-                "Mcp-Name": "ask_form",
-                "Authorization": token,
-            },
-        )
-        reply: dict[str, Any] = json.loads(connection.getresponse().read())
-        connection.close()
-        return reply
 
     with served("http", upstream, behind) as url:
         asked = post(url, "Bearer ada", {})["result"]
@@ -252,3 +253,16 @@ def test_a_server_that_requires_a_sign_in_is_named_with_the_command() -> None:
             assert len(asked) < 10  # no storm
 
     asyncio.run(main())
+
+
+@pytest.mark.behaviour(1)
+def test_a_retry_reaches_the_worker_that_holds_the_call(upstream: str) -> None:
+    with served("http", upstream, OLD, "--workers", "2") as url:
+        for _ in range(10):  # each on a connection of its own, to either worker
+            asked = post(url, "Bearer ada", {})["result"]
+            (key,) = asked["inputRequests"]
+            (field,) = asked["inputRequests"][key]["params"]["requestedSchema"]["properties"]
+            response = {"action": "accept", "content": {field: "red"}}
+            retry = {"inputResponses": {key: response}, "requestState": asked["requestState"]}
+            done = post(url, "Bearer ada", retry)["result"]
+            assert done["content"][0]["text"] == "accept: red"

@@ -14,6 +14,7 @@ from accord.errors import INTERNAL_ERROR, PeerError
 from accord.gateway.questions import ForwardedQuestion
 from accord.model.answer import InputRequired, Problem
 from accord.model.context import LEVELS, Context, MissingCapability
+from accord.serve.worker_name import worker_name
 from accord.server.operation import RequestChannel
 
 _MAX_EVENTS: Final = 1_000
@@ -69,7 +70,8 @@ class ForwardedCall:
     """
 
     def __init__(self, context: Context[Any]) -> None:
-        self.id = token_urlsafe(12)
+        self.id = f"{worker_name()}-{token_urlsafe(12)}"
+        """Begins with the name of the worker that has the call."""
         self.principal = context.channel.principal
         self.on_abandon: Callable[[], None] = lambda: None
         """Called if the call is ended before its upstream has replied."""

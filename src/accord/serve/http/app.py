@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 from collections.abc import (
     AsyncIterator,
     Awaitable,
@@ -44,6 +45,7 @@ from accord.serve.lifespan import CALLS_SHARE, NOT_STARTED, Lifespans, ensure, l
 from accord.serve.limits import CallLimits
 from accord.serve.pending_requests import PendingRequests
 from accord.serve.tasks import close_tasks, offer_tasks, open_tasks
+from accord.serve.worker_name import set_worker_name
 from accord.server import Server
 
 if TYPE_CHECKING:
@@ -56,6 +58,9 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 _DEFAULTS: Final = Settings()
 
+_PARKED: Final = b'"call.'
+"""The beginning of the keys of questions in calls that wait in a worker: see `accord.gateway`."""
+_OWNER: Final = re.compile(rb'"call\.([0-9a-f]+)-')
 _NO_STREAM: Final = (
     "No stream is known that had this Last-Event-ID; streams are kept in memory by the process that"
     " sent them"
@@ -85,6 +90,8 @@ class App:
         """
         self._server = server
         self._siblings = siblings
+        if siblings is not None:
+            set_worker_name(siblings.name)
         self._settings = settings
         hosts = hosts_of(settings)
         self._guard = _guard(server, settings, hosts)
@@ -390,6 +397,9 @@ class App:
         self, body: bytes, exchange: Exchange
     ) -> Response | RequestRun | Coroutine[Any, Any, Response | None]:
         """Return the response to a message, or what to await for it; see `CALLER`."""
+        owner = _owner_of(body) if _PARKED in body and not exchange.is_relayed else ""
+        if self._siblings is not None and self._siblings.has(owner):
+            return self._siblings.relay(owner, exchange, body)
         if exchange.grant is None:
             return self._take(body, exchange)
         before = CALLER.set(exchange.grant.caller)
@@ -481,6 +491,12 @@ class App:
             is_relayed=True,
         )
         return self.answer(exchange)
+
+
+def _owner_of(body: bytes) -> str:
+    """Return the worker that holds the call to which a request brings answers."""
+    found = _OWNER.search(body)
+    return "" if found is None else found[1].decode()
 
 
 def _guard(server: Server, settings: Settings, hosts: Iterable[str]) -> "Guard | None":

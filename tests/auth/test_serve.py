@@ -156,7 +156,7 @@ def test_a_token_file_is_read_again_when_it_changes(tokens: Path, database: Path
         eventually(lambda: ask(second) == 503)
         tokens.write_text(text)
         eventually(lambda: ask(second) == 200)
-    assert "no token is accepted until that is mended" in server.stderr
+    assert "no token is accepted until the file is repaired" in server.stderr
 
 
 def eventually(condition: Callable[[], bool]) -> None:
@@ -376,6 +376,17 @@ def test_the_log_has_subject_and_client_but_no_token(issuer: Issuer, form: str) 
     else:
         assert lines[0].endswith("client='agent'")
         assert lines[1].endswith("subject='zoe'")
+
+
+def test_the_log_has_calls_that_are_refused_for_a_scope_or_a_limit(issuer: Issuer) -> None:
+    with serving(GUARDED, "--rate", "1/h", ISSUER=issuer.url) as server:
+        token = issuer.token()
+        assert status_of(server, token, "restock", item="rope") == 403
+        assert [status_of(server, token, "add", a=1, b=2) for _ in range(2)] == [200, 429]
+        server.said(re.compile(r"rate_limit"))
+    outcomes = [line.split()[:2] for line in server.stderr.splitlines()]
+    assert outcomes == [["restock", "authorization"], ["add", "success"], ["add", "rate_limit"]]
+    assert all("subject='zoe'" in line for line in server.stderr.splitlines())
 
 
 # Limits

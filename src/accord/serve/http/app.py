@@ -67,8 +67,8 @@ _NO_STREAM: Final = (
 )
 _RETRY_EXPIRED: Final = 1.0  # seconds before a client comes back with a fresh token
 _NO_VERIFIER: Final = (
-    "Some tools, prompts or resources need scopes, but the server verifies no tokens: whoever"
-    " reaches it may use them. Server(auth=...) verifies tokens"
+    "Some tools, prompts or resources need scopes, but the server verifies no tokens: every client"
+    " may use them. Server(auth=...) verifies tokens"
 )
 
 
@@ -455,6 +455,7 @@ class App:
         if excluded is None:
             run.submit(request)
             return None
+        self._execution.log_exclusion(run, request, excluded.problem)
         if is_batch(body):
             run.refuse(request, excluded.problem)
             return None

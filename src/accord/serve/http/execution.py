@@ -48,7 +48,7 @@ class RequestRun:
         self.exchange = exchange
         self.revision = revision
         self._execution = execution
-        self._began = perf_counter() if execution.access is not None else 0.0
+        self.began = perf_counter() if execution.access is not None else 0.0
 
     def submit(self, request: Request) -> None:
         """Add a call and submit it to the executor."""
@@ -74,7 +74,7 @@ class RequestRun:
         if execution.policy is not None:
             execution.policy.leave(self.exchange, call.request)
         if execution.access is not None:
-            execution.log_access(execution.access, call, done, perf_counter() - self._began)
+            execution.log_access(execution.access, call, done, perf_counter() - self.began)
         reply = None if done is None else call.finish(done)
         if reply is not None:
             self.reply = reply
@@ -233,6 +233,15 @@ class Execution:
         assert self._loop is not None
         caller = None if call.edge is None else call.edge.caller
         access.note(name, ending, seconds, self._loop.call_soon, caller)
+
+    def log_exclusion(self, run: RequestRun, request: Request, problem: Problem) -> None:
+        """Write a request that is not executed to the access log."""
+        if self.access is None:
+            return
+        name, ending = self.dispatcher.known_name(request), outcome_label(problem)
+        seconds = perf_counter() - run.began
+        assert self._loop is not None
+        self.access.note(name, ending, seconds, self._loop.call_soon, run.exchange.caller)
 
     def _watch_clients(self) -> None:
         """Watch the clients of stateless calls that take long."""

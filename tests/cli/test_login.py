@@ -255,7 +255,7 @@ def test_whoami_says_who_and_for_how_long_and_shows_no_token(terminal: Terminal)
         assert rows["issuer"] == site.origin
         assert rows["user"] == "ada [2J (as the token says)"
         assert rows["scopes"] == "read"
-        assert rows["token"] == "good for 1 h, renewed on use"
+        assert rows["token"] == "valid for 1 h, renewed on use"
 
     with_site(say)
 
@@ -296,7 +296,7 @@ def test_a_header_replaces_the_sign_in(terminal: Terminal) -> None:
         call = await terminal.accord("call", url, "hello", "--header", "Authorization: Bearer mine")
         assert call.out == "well\n", call.err
         wrong = await terminal.accord("call", url, "hello", "--header", "authorization: Bearer no")
-        assert_one_line_of_misuse(wrong, "requires authorization (HTTP 401)")
+        assert_one_line_of_misuse(wrong, "refused the Authorization header (HTTP 401)")
 
     with_site(say)
 

@@ -323,6 +323,8 @@ class HTTPTransport:
             raise PeerError(f"{self._where} {error}") from None
 
     async def _http_error(self, response: Response) -> PeerError:
+        if response.status == 401 and "authorization" in self._given:
+            return PeerError(f"{self._where} refused the Authorization header (HTTP 401)")
         if response.status == 401:
             return PeerError(
                 f"{self._where} requires authorization (HTTP 401); pass auth=, or a header"

@@ -465,7 +465,7 @@ def test_a_person_may_take_longer_than_a_request() -> None:
 
 
 def test_nobody_signs_in() -> None:
-    with pytest.raises(SignInError, match=r"nobody has signed in within 0\.2 s"):
+    with pytest.raises(SignInError, match=r"the sign-in was not completed within 0\.2 s"):
         with_site(call, auth=sign_in(open_page=None, timeout=0.2))
 
 
@@ -505,7 +505,7 @@ def test_a_browser_that_cannot_be_opened_is_no_error(caplog: pytest.LogCaptureFi
     def broken(page: str) -> None:
         raise OSError(f"no browser for {page}")
 
-    with pytest.raises(SignInError, match="nobody has signed in"), caplog.at_level(logging.WARNING):
+    with pytest.raises(SignInError, match="was not completed"), caplog.at_level(logging.WARNING):
         with_site(call, auth=sign_in(open_page=broken, timeout=0.3))
     assert caplog.messages == ["could not open a browser: OSError"]
 
@@ -529,6 +529,24 @@ def test_a_token_that_is_refused_is_an_error_that_does_not_show_it() -> None:
     with pytest.raises(PeerError, match=r"refused the token \(HTTP 401\)") as caught:
         run(called(Site(Variant()), "s3cret"))
     assert "s3cret" not in repr(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("headers", "message"),
+    [
+        ({}, "requires authorization (HTTP 401); pass auth=, or a header"),
+        ({"Authorization": "Bearer s3cret"}, "refused the Authorization header (HTTP 401)"),
+    ],
+)
+def test_without_auth_a_401_says_what_was_missing(headers: dict[str, str], message: str) -> None:
+    async def main() -> None:
+        async with serving(Site(Variant())) as url, Client(url, headers=headers):
+            pass
+
+    with pytest.raises(PeerError) as caught:
+        run(main())
+    assert message in str(caught.value)
+    assert "s3cret" not in str(caught.value)
 
 
 def test_an_object_with_one_method_is_enough() -> None:

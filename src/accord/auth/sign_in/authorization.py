@@ -151,7 +151,7 @@ class Authorization:
     # This client
 
     async def _stored(self, server: ServerMetadata, scopes: tuple[str, ...]) -> Registration | None:
-        """Return the earlier registration at this server, if it is good for these scopes."""
+        """Return the earlier registration at this server, if it covers these scopes."""
         if self._identity.client_id is not None:
             return None
         stored = await self._store.registration(server.issuer)
@@ -240,7 +240,7 @@ class Authorization:
                 waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
             )
             if not done:
-                raise SignInError(f"nobody has signed in within {seconds:g} s")
+                raise SignInError(f"the sign-in was not completed within {seconds:g} s")
             return done.pop().result()
         finally:
             for each in waiting:

@@ -1,4 +1,4 @@
-"""Keys of the issuer: fetched when needed, rotated, and not to be had."""
+"""Keys of the issuer: fetched when needed, rotated, unavailable."""
 
 import asyncio
 import json

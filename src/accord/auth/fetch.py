@@ -21,7 +21,7 @@ _MAX_QUOTED: Final = 200  # characters of a URL in a message
 
 
 class FetchError(PeerError):
-    """A document could not be had: the server is away, too slow, or sends too much."""
+    """No usable response: the server is unreachable, too slow, or sends too much."""
 
 
 class Fetched(msgspec.Struct, frozen=True):
@@ -44,7 +44,7 @@ async def fetch(
     allow_http: bool = False,
     accepts: Callable[[str], bool] | None = None,
 ) -> Fetched:
-    """GET a URL, or POST a form or a body to it; raise FetchError if no response can be had.
+    """GET a URL, or POST a form or a body to it; raise FetchError if there is no response.
 
     Plain http is for loopback only, unless `allow_http`. `accepts` is asked about the address that
     is connected to, if there is no proxy. A redirect is returned, not followed.

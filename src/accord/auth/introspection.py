@@ -33,7 +33,7 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class RefusalBudget:
-    """Keeps who makes tokens up from having the issuer asked about each of them."""
+    """Limits the introspection requests that an address with invalid tokens can cause."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
@@ -55,7 +55,7 @@ class RefusalBudget:
 
 
 class Introspection:
-    """Asks an issuer about each token; answers are kept for half a minute."""
+    """Verifies tokens by an issuer's introspection endpoint; verdicts are kept for 30 seconds."""
 
     cache_seconds = 30.0
 
@@ -89,7 +89,7 @@ class Introspection:
         self._clock = clock
         self._budget = RefusalBudget()
         self._known: OrderedDict[bytes, None] = OrderedDict()
-        """Digests of tokens that were valid lately; the issuer is always asked about these."""
+        """Digests of tokens that were valid recently; these are exempt from the limits."""
         self._waiting = 0
         self._room: tuple[asyncio.AbstractEventLoop, asyncio.Semaphore] | None = None
 
@@ -98,9 +98,9 @@ class Introspection:
         digest = sha256(token.encode()).digest()
         if digest not in self._known:
             if self._budget.is_spent(request.address):
-                raise Unavailable("too many tokens of this address are not valid")
+                raise Unavailable("too many invalid tokens from this address")
             if self._waiting >= _MAX_WAITING:
-                raise Unavailable("too many tokens wait for the issuer")
+                raise Unavailable("too many tokens are waiting for introspection")
         self._waiting += 1
         try:
             async with self._semaphore():
@@ -141,7 +141,7 @@ class Introspection:
             return _decode(answer.body)
         except (PeerError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             self._rules.note("the introspection failed", str(error))
-            raise Unavailable("the issuer cannot be asked") from error
+            raise Unavailable("the introspection failed") from error
 
 
 def _basic(client_id: str, client_secret: str) -> str:

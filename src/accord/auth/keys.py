@@ -86,12 +86,12 @@ class IssuerKeys:
         return self._fitting(kid, algorithm) or None
 
     async def find(self, kid: str | None, algorithm: str) -> Sequence[IssuerKey]:
-        """Return the keys that may have signed a token; raise Unavailable if no keys are there."""
+        """Return the keys that may have signed a token; raise Unavailable if there are none."""
         now = self._clock()
         if self._fetched is None or now - self._fetched >= _MAX_STALE:
             await self._fetch()
         elif now - self._fetched >= _FRESH and now >= self._retry:
-            self._begin()  # nobody waits for it
+            self._begin()  # in the background
         found = self._fitting(kid, algorithm)
         if not found and kid is not None:
             await self._look_up(now)
@@ -130,7 +130,7 @@ class IssuerKeys:
 
     def _unavailable(self) -> Unavailable:
         seconds = max(1.0, self._retry - self._clock())
-        return Unavailable("the keys of the issuer are not to be had", seconds)
+        return Unavailable("the keys of the issuer could not be fetched", seconds)
 
     def _begin(self) -> "asyncio.Task[None]":
         task, loop = self._task, asyncio.get_running_loop()

@@ -87,7 +87,7 @@ class StaticTokens:
             self._callers, self._version = _callers_in(self._path), version
         except ContractError as error:
             self._callers, self._version = None, version
-            log.error("%s; no token is accepted until that is mended", error)  # noqa: TRY400
+            log.error("%s; no token is accepted until the file is repaired", error)  # noqa: TRY400
 
 
 def _version(path: Path) -> tuple[int, int, int] | None:

@@ -79,7 +79,7 @@ class Verdicts:
             return outcome
         except Unavailable as error:
             waiting.set_exception(error)
-            waiting.exception()  # nobody may wait for it
+            waiting.exception()  # marks it as retrieved: there may be no waiter
             raise
         finally:
             if self._pending.get(digest) is waiting:

@@ -1,4 +1,4 @@
-"""What all verifiers share: the error for what cannot be known now, claims, scopes."""
+"""What verifiers share: the rules for claims, scopes that include others, the error for now."""
 
 import logging
 from collections.abc import Collection, Iterable, Mapping
@@ -24,7 +24,7 @@ _MAX_NAME: Final = 1_024  # characters of a subject or client
 
 
 class Unavailable(PeerError):
-    """It cannot be known now whether a token is valid: keys or the issuer are not to be had."""
+    """A token cannot be verified now: the issuer, or its keys, cannot be reached."""
 
     def __init__(self, reason: str, retry_after: float = 1.0) -> None:
         super().__init__(reason)

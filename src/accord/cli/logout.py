@@ -34,6 +34,8 @@ def run(options: argparse.Namespace) -> int:
     grant, was_revoked = found
     ending = " and revoked"
     if not was_revoked:
-        ending = f"; {bare(grant.issuer)} did not revoke all of them, these end when they expire"
+        ending = (
+            f"; {bare(grant.issuer)} has not revoked them all, so some are valid until they expire"
+        )
     print(visible(f"Signed out of {url}: the tokens are deleted{ending}"))
     return 0

@@ -71,11 +71,11 @@ def _lifetime(grant: Grant) -> str:
     tokens = grant.tokens
     then = "renewed on use" if tokens.refresh_token else "then a new sign-in is needed"
     if tokens.expires_at is None:
-        return "good until the server refuses it" if not tokens.refresh_token else then
+        return "valid until the server refuses it" if not tokens.refresh_token else then
     left = tokens.expires_at - time()
     if left <= 0:
         return f"expired; {then}" if tokens.refresh_token else "expired; a new sign-in is needed"
-    return f"good for {_duration(left)}, {then}"
+    return f"valid for {_duration(left)}, {then}"
 
 
 def _duration(seconds: float) -> str:

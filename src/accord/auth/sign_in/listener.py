@@ -64,7 +64,7 @@ class RedirectListener:
             self._code.set_result(outcome)
         else:
             self._code.set_exception(outcome)
-            self._code.exception()  # asyncio would log it if nobody waits any more
+            self._code.exception()  # marks it as retrieved: the waiter may be gone
 
     def _answer(self, head: str) -> tuple[str, str, str, str | SignInError | None]:
         """Return status, title and text of the page, and how the sign-in ended, if it did."""

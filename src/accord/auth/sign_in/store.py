@@ -138,7 +138,7 @@ class UserStore:
         return sorted(self._read().servers)
 
     def place(self, server: str) -> str:
-        """Return where the sign-in at a server is kept, in words."""
+        """Return where the sign-in at a server is kept, for a message."""
         in_keyring = self._read().servers.get(server) == _KEYRING
         return "the keyring" if in_keyring else str(self.file)
 
@@ -166,7 +166,7 @@ class UserStore:
             secret = self._keyring_call(
                 "read", lambda it: it.get_password(_SERVICE, _name(group, key))
             )
-            if secret is None:  # somebody deleted it there
+            if secret is None:  # it was deleted there
                 return None
             return _value(secret, kind, f"the keyring entry of {key}")
         return _value(msgspec.json.encode(entry), kind, f"the entry of {key} in {self.file}")
@@ -310,7 +310,7 @@ def _wait() -> None:
 
 
 def _keyring() -> Any:
-    """Return the keyring of the system, or None if there is none that is worth the name."""
+    """Return the keyring of the system, or None if no backend can keep secrets."""
     try:
         import keyring
         from keyring.backends import chainer, fail, null

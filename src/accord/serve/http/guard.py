@@ -1,7 +1,7 @@
-"""Guards an app: who may call what, by verified bearer tokens.
+"""Admits requests by their bearer tokens, and challenges those without a valid one.
 
-A token is verified on the headers, before any of the body is read. The path of a known one is
-short: one lookup of the header as it came.
+A token is verified with the headers, before the body is read. A header that was verified before
+costs one lookup.
 """
 
 from collections.abc import Coroutine, Sequence
@@ -32,7 +32,7 @@ from accord.serve.http.response import Response, refused, retry_after
 from accord.serve.http.settings import Settings
 
 Admission = Response | Coroutine[Any, Any, Response | None] | None
-"""A refusal, what decides, or None: the request may go on."""
+"""A response, a coroutine that returns one or None, or None if the request is admitted."""
 
 _MAX_RECALLED: Final = 2_048  # headers
 _FORWARDED: Final = (b"forwarded", b"x-forwarded-for", b"x-real-ip")
@@ -68,7 +68,7 @@ class Guard:
         return place_of_audience(getattr(verifier, "audiences", ()), path)
 
     def admit(self, exchange: Exchange) -> Admission:
-        """Set the grant of a request, or return the answer to one that must not go on."""
+        """Set the grant of a request, or return its refusal, or what finds out which."""
         head, path = exchange.head, exchange.path
         is_for_callers = (path in self._paths or path == "/read") and not _is_well_known(exchange)
         if is_for_callers and head.refusal is None:
@@ -86,7 +86,7 @@ class Guard:
         return self._admit_admin(exchange)
 
     def _admit_admin(self, exchange: Exchange) -> Admission:
-        """Admit a request that is not for callers: of an operator, or of anybody for health."""
+        """Admit a request to the health check, or an operator's to the counters or the page."""
         if exchange.path == "/health" or self.is_local(exchange):
             return None
         if exchange.path.startswith("/.well-known/"):

@@ -12,17 +12,21 @@ from accord.reader.evidence.failure_members import Sign
 from accord.reader.formats.json_text import parse_json
 from accord.reader.items import Items
 from accord.reader.items.lines import FRAME, unframed
+from accord.reader.lexicon import ordered, words
 from accord.reader.lexicon.languages import in_english
 from accord.reader.lexicon.members import is_of_list, member_of
 from accord.reader.lexicon.phrases import CROSSES
 from accord.reader.reading import Confidence
 from accord.reader.sentences import reports_nothing_found
 
-_TEXT_MEMBERS: Final = frozenset({"result", "text", "message", "output", "content", "response"})
+_TEXT_MEMBERS: Final = words("members.texts")
+_NONE: Final = ordered("languages.none")
 _MOST_MEMBERS: Final = 6
+"""An object of more members holds more than one text."""
 _LONGEST_MENTION: Final = 200
-_NONE: Final = ("nenhum", "ningun", "ningún", "aucun", "kein", "nessun", "geen ", "brak ", "нет ")
+"""Characters of an argument that a text may repeat."""
 _LONGEST_WORDS: Final = 4_000
+"""Characters of a text that may speak of an argument."""
 
 
 class Facts(msgspec.Struct, kw_only=True):

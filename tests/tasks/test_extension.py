@@ -669,6 +669,7 @@ class TestStoreAway:
                     ("tools/call", {"name": "wait", "arguments": {}}),
                     ("tasks/get", {"taskId": task_id}),
                     ("tasks/cancel", {"taskId": task_id}),
+                    ("subscriptions/listen", {"notifications": {"taskIds": [task_id]}}),
                 ):
                     began = perf_counter()
                     reply = await replica.send(method, params)

@@ -283,6 +283,7 @@ class TaskRunner(TaskRequests):
     # Leases
 
     async def _keep_leases(self) -> None:
+        is_away = False  # which is logged once
         while not self._is_closing:  # redis-py may take a cancellation for a time limit
             await asyncio.sleep(self._settings.lease / _RENEWALS)
             try:
@@ -291,7 +292,11 @@ class TaskRunner(TaskRequests):
                 for lease in await self.service.store.due():
                     await self._take_over(lease)
             except StoreError as error:
-                log.warning("%s", error)
+                if not is_away:
+                    log.warning("%s", error)
+                is_away = True
+            else:
+                is_away = False
 
     async def _release(self) -> None:
         over, self._over = self._over, []

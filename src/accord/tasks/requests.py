@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol, TypeVar
 import msgspec
 from msgspec import Raw
 
-from accord.errors import INTERNAL_ERROR, INVALID_PARAMS, Reject, StoreError, Unavailable
+from accord.errors import INTERNAL_ERROR, INVALID_PARAMS, Reject, Rejected, StoreError, Unavailable
 from accord.model import task as states
 from accord.model.questions import Question
 from accord.model.task import Asked, Task
@@ -157,8 +157,11 @@ class TaskRequests:
 
     async def accept(self, call: _Call, task_ids: Sequence[str]) -> tuple[str, ...]:
         """Return the tasks whose changes the caller may see."""
-        await self.ready()
-        found = [await self.service.find(each, call.principal) for each in task_ids]
+        try:
+            await self.ready()
+            found = [await self.service.find(each, call.principal) for each in task_ids]
+        except StoreError as error:
+            raise Rejected(unavailable(error)) from error
         return tuple(each.task.id for each in found if each is not None)
 
     @contextmanager

@@ -137,6 +137,7 @@ EXTRAS = {
     "http": ["serve", "shop:server", "--http", "127.0.0.1:0"],
     "connect": ["call", "http://127.0.0.1:9/mcp", "add"],
     "sql": ["tools", "postgresql://127.0.0.1/shop"],
+    "redis": ["serve", "shop:server", "--store", "redis://127.0.0.1:9/0"],
     "sheets": ["tools", "sheets"],
     "django": ["tools", "django:shop.settings"],
     "arrow": ["read", "shop.py", "--to", "parquet"],

@@ -64,6 +64,7 @@ def error_of(reply: Message) -> tuple[int, str]:
 # Life
 
 
+@pytest.mark.requirement("mcp.tasks.result")
 def test_the_result_of_a_task_is_that_of_the_call(make: Make) -> None:
     async def test(replica: Replica) -> None:
         arguments = {"a": 2, "b": 3}
@@ -93,6 +94,7 @@ def test_a_task_works_until_it_is_done(make: Make, tool: str) -> None:
     run(test, shop)
 
 
+@pytest.mark.requirement("mcp.tasks.tool-error")
 def test_a_failed_tool_completes_with_its_error(make: Make) -> None:
     async def test(replica: Replica) -> None:
         for tool, said in (("faulty", "No such thing"), ("buggy", "Internal error")):
@@ -105,6 +107,7 @@ def test_a_failed_tool_completes_with_its_error(make: Make) -> None:
     run(test, make())
 
 
+@pytest.mark.requirement("mcp.tasks.protocol-error")
 def test_a_protocol_error_is_the_failure_of_a_task(make: Make) -> None:
     async def test(replica: Replica) -> None:
         task = await replica.until(await replica.begin("sampling"))
@@ -132,6 +135,7 @@ def test_ids_are_long_and_never_the_same(make: Make) -> None:
     run(test, make())
 
 
+@pytest.mark.requirement("mcp.tasks.ttl", "mcp.tasks.unknown")
 def test_a_task_is_gone_after_its_time(make: Make) -> None:
     async def test(replica: Replica) -> None:
         task_id = await replica.begin("add", {"a": 1, "b": 1})
@@ -171,6 +175,7 @@ def test_too_many_tasks_are_refused(make: Make) -> None:
 # Who gets one
 
 
+@pytest.mark.requirement("mcp.tasks.undeclared")
 def test_a_client_without_the_extension_waits_for_the_result(make: Make) -> None:
     async def test(replica: Replica) -> None:
         for capabilities in ({}, {"extensions": {}}, {"extensions": {EXTENSION: None}}):
@@ -181,6 +186,7 @@ def test_a_client_without_the_extension_waits_for_the_result(make: Make) -> None
     run(test, make())
 
 
+@pytest.mark.requirement("mcp.tasks.required")
 def test_a_tool_that_requires_tasks_refuses_other_clients(make: Make) -> None:
     async def test(replica: Replica) -> None:
         params = {"name": "required", "arguments": {}}
@@ -192,6 +198,7 @@ def test_a_tool_that_requires_tasks_refuses_other_clients(make: Make) -> None:
     run(test, make())
 
 
+@pytest.mark.requirement("mcp.tasks.legacy-param")
 def test_a_tool_without_tasks_never_becomes_one(make: Make) -> None:
     async def test(replica: Replica) -> None:
         params = {"name": "plain", "arguments": {"a": 1}, "task": {"ttl": 1_000}}
@@ -202,6 +209,7 @@ def test_a_tool_without_tasks_never_becomes_one(make: Make) -> None:
     run(test, make())
 
 
+@pytest.mark.requirement("mcp.tasks.methods", "mcp.tasks.headers")
 @pytest.mark.parametrize("method", ["tasks/get", "tasks/update", "tasks/cancel"])
 def test_requests_for_tasks_need_the_extension(make: Make, method: str) -> None:
     params = {"taskId": "x"} | ({"inputResponses": {}} if method == "tasks/update" else {})
@@ -219,6 +227,7 @@ def test_requests_for_tasks_need_the_extension(make: Make, method: str) -> None:
     run(test, make())
 
 
+@pytest.mark.requirement("mcp.tasks.removed")
 @pytest.mark.parametrize("method", ["tasks/result", "tasks/list"])
 def test_what_the_extension_has_dropped_is_unknown(make: Make, method: str) -> None:
     async def test(replica: Replica) -> None:
@@ -229,6 +238,7 @@ def test_what_the_extension_has_dropped_is_unknown(make: Make, method: str) -> N
     run(test, make())
 
 
+@pytest.mark.requirement("mcp.tasks.advertised")
 def test_the_extension_is_offered_if_a_tool_wants_it(make: Make) -> None:
     shop = make()
 
@@ -247,6 +257,7 @@ def test_the_extension_is_offered_if_a_tool_wants_it(make: Make) -> None:
     run(test, shop)
 
 
+@pytest.mark.requirement("mcp.tasks.owner")
 def test_a_task_of_another_caller_is_as_if_there_were_none(make: Make) -> None:
     async def test(replica: Replica) -> None:
         task_id = await replica.begin("confirm", token="ada")
@@ -339,6 +350,7 @@ def test_a_long_status_is_cut(make: Make) -> None:
 # Questions
 
 
+@pytest.mark.requirement("mcp.tasks.keys")
 def test_a_question_waits_for_its_answer_and_its_key_is_not_used_again(make: Make) -> None:
     async def test(replica: Replica) -> None:
         task_id = await replica.begin("confirm")
@@ -356,6 +368,7 @@ def test_a_question_waits_for_its_answer_and_its_key_is_not_used_again(make: Mak
     run(test, make())
 
 
+@pytest.mark.requirement("mcp.tasks.partial")
 def test_questions_are_answered_one_at_a_time(make: Make) -> None:
     async def test(replica: Replica) -> None:
         task_id = await replica.begin("both")
@@ -399,6 +412,7 @@ def test_answers_that_are_no_object_are_refused(make: Make, responses: Any) -> N
 # Cancelling
 
 
+@pytest.mark.requirement("mcp.tasks.final")
 def test_a_cancelled_task_ends_and_stays_cancelled(make: Make) -> None:
     shop = make()
 
@@ -509,6 +523,7 @@ def test_questions_after_that_are_asked_in_the_task(make: Make) -> None:
 # Several replicas
 
 
+@pytest.mark.requirement("mcp.tasks.durable")
 def test_a_task_is_known_to_every_replica_at_once(make_shared: Make) -> None:
     shop = make_shared()
 
@@ -596,6 +611,7 @@ def test_tasks_end_with_a_server_that_stops_unless_they_may_run_again(make_share
 # Subscriptions
 
 
+@pytest.mark.requirement("mcp.tasks.notification")
 def test_a_subscription_has_the_present_state_then_each_other_one(make: Make) -> None:
     async def test(replica: Replica) -> None:
         task_id = await replica.begin("confirm")
@@ -641,6 +657,7 @@ def test_a_change_on_one_replica_is_told_on_the_other_at_once(make_shared: Make)
     run(test, shop, make_shared(like=shop))
 
 
+@pytest.mark.requirement("mcp.tasks.subscription-declared")
 def test_a_subscription_to_tasks_needs_the_extension(make: Make) -> None:
     async def test(replica: Replica) -> None:
         params = {"notifications": {"taskIds": ["x"]}}

@@ -179,7 +179,11 @@ def test_calls_without_tasks_send_no_command_however_many_workers() -> None:
     ],
     ids=["no Redis", "no folder", "no store"],
 )
-@pytest.mark.parametrize("over", [["--http", "127.0.0.1:0"], []], ids=["HTTP", "stdio"])
+@pytest.mark.parametrize(
+    "over",
+    [["--http", "127.0.0.1:0"], ["--http", "127.0.0.1:0", "--workers", "2"], []],
+    ids=["HTTP", "workers", "stdio"],
+)
 def test_a_store_that_is_away_ends_the_start_with_one_line(
     words: list[str], said: str, over: list[str]
 ) -> None:

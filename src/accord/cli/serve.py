@@ -1,6 +1,7 @@
 """`accord serve`: serves tools over stdio or HTTP."""
 
 import argparse
+import asyncio
 import gc
 import sys
 from collections.abc import Sequence
@@ -159,6 +160,10 @@ def run(options: argparse.Namespace) -> int:
     """Serve until the input ends, or over HTTP until interrupted."""
     log_in_background()
     given = targets.expand(options.targets, options)
+    if options.store is not None:
+        from accord.tasks.opening import require_reachable  # few servers have one
+
+        asyncio.run(require_reachable(options.store))
     if options.http is None:
         require_stdio(options, given)
         is_terminal = sys.stdin is not None and sys.stdin.isatty()

@@ -5,6 +5,15 @@ from accord.tasks.memory import MemoryStore
 from accord.tasks.store import TaskStore
 
 
+async def require_reachable(name: str) -> None:
+    """Raise unless the store of a name can be opened now."""
+    store = store_named(name, "")
+    try:
+        await store.open()
+    finally:
+        await store.close()
+
+
 def store_named(name: str, server: str) -> TaskStore:
     """Return the store of a name for a server, not opened yet; raise if it is not valid."""
     require_store_name(name)

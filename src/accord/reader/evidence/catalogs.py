@@ -16,6 +16,7 @@ from accord.reader.reading import Confidence
 
 _DESCRIBED: Final = words("names.catalog")
 _WITH_PARAMETERS: Final = words("names.catalog-with-parameters")
+_ANY_NOUN: Final = _DESCRIBED | _WITH_PARAMETERS
 _OF_TOOLS: Final = words("names.of-tools")
 _ONLY_TOOLS: Final = words("names.only-tools")
 _NO_GROUPS: Final = words("members.no-groups")
@@ -56,17 +57,21 @@ def catalog(facts: Facts) -> Verdict | None:
         nouns |= call.nouns
     if items and not call.gives_content and _are_tools(items, nouns):
         return Verdict("tool_catalog", "likely", found=collection)
-    is_sure = (
-        path[-1:] == ("tools",) or collection.confidence == "certain" or is_generic(collection)
-    )
-    if is_sure and _lists_tools(facts) and not any(map(_has_price, items)):
-        is_named = all(isinstance(each, str) or _name_of(each) for each in items)
-        return Verdict("tool_catalog", "likely", found=collection) if is_named else None
+    if not _lists_tools(facts) or any(map(_has_price, items)):
+        return None
+    is_sure = path[-1:] == ("tools",) or collection.confidence == "certain"
+    is_named = all(isinstance(each, str) or _name_of(each) for each in items)
+    if is_named and (is_sure or is_generic(collection)):
+        return Verdict("tool_catalog", "likely", found=collection)
     return None
 
 
 def _are_tools(items: list[Any], nouns: set[str]) -> bool:
     """Whether items have a name, and what they take or do, as far as their noun demands."""
+    if nouns.isdisjoint(_ANY_NOUN):
+        first = items[0]
+        if type(first) is not dict or _TOOL_NAMES.isdisjoint(map(squeezed, first)):
+            return False
     few = [_unwrapped(each) for each in items[:_MOST_CHECKED]]
     if not all(isinstance(each, dict) and _name_of(each) for each in few):
         return False
@@ -90,7 +95,9 @@ def _unwrapped(item: Any) -> Any:
 
 def _are_functions(items: list[Any]) -> bool:
     """Whether items are functions as the APIs of models take them."""
-    return bool(items) and is_catalog([_unwrapped(each) for each in items])
+    if not items or _unwrapped(items[0]) is items[0]:
+        return False
+    return is_catalog([_unwrapped(each) for each in items])
 
 
 def _name_of(item: Any) -> str | None:

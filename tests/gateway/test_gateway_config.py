@@ -10,7 +10,7 @@ import pytest
 from accord.errors import ContractError
 from accord.gateway.config import config_schema, read_config
 
-pytestmark = pytest.mark.behaviour(25)
+pytestmark = pytest.mark.requirement("gateway.25.config")
 ENVIRONMENT = {"TOKEN": "s3cret", "HOME": "/home/ada"}
 
 

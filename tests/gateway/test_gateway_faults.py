@@ -38,7 +38,7 @@ async def say(client: Client, result: Any, tool: str = "say") -> Reading:
     return await client.call_tool(tool, {"raw": json.dumps(result)})
 
 
-@pytest.mark.behaviour(4)
+@pytest.mark.requirement("gateway.4.others")
 def test_a_dead_upstream_hides_nothing_of_the_others(tmp_path: Path) -> None:
     async def main() -> None:
         gateway = Gateway([spec_of("/nonexistent x", name="dead"), odd_spec(tmp_path)])
@@ -51,7 +51,7 @@ def test_a_dead_upstream_hides_nothing_of_the_others(tmp_path: Path) -> None:
     run(main())
 
 
-@pytest.mark.behaviour(4)
+@pytest.mark.requirement("gateway.4.last-good-list", "gateway.4.tried-at-once")
 def test_a_server_that_died_stays_listed_and_is_started_again_by_a_call(tmp_path: Path) -> None:
     async def main() -> None:
         gateway = gateway_of(SAMPLE)
@@ -79,7 +79,7 @@ def is_marked(tools: list[ToolInfo]) -> bool:
     )
 
 
-@pytest.mark.behaviour(4)
+@pytest.mark.requirement("gateway.4.unavailable")
 def test_a_call_to_a_dead_server_names_it(tmp_path: Path) -> None:
     async def main() -> None:
         spec = odd_spec(tmp_path, options={"timeout": 2})
@@ -98,7 +98,7 @@ def test_a_call_to_a_dead_server_names_it(tmp_path: Path) -> None:
     run(main())
 
 
-@pytest.mark.behaviour(5)
+@pytest.mark.requirement("gateway.5.deadline", "gateway.5.late")
 def test_a_slow_upstream_is_waited_for_until_its_deadline_and_told_later(tmp_path: Path) -> None:
     async def main() -> None:
         slow = odd_spec(tmp_path, "slow", sleep=1.5, options={"deadline": 0.5})
@@ -116,7 +116,7 @@ def test_a_slow_upstream_is_waited_for_until_its_deadline_and_told_later(tmp_pat
     run(main())
 
 
-@pytest.mark.behaviour(8)
+@pytest.mark.requirement("gateway.8.one-call")
 def test_the_timeout_of_a_call_ends_that_call_only(tmp_path: Path) -> None:
     async def main() -> None:
         gateway = Gateway([odd_spec(tmp_path, options={"timeout": 0.5})])
@@ -133,7 +133,7 @@ def test_the_timeout_of_a_call_ends_that_call_only(tmp_path: Path) -> None:
     run(main())
 
 
-@pytest.mark.behaviour(7)
+@pytest.mark.requirement("gateway.7.may-have-run")
 def test_a_call_that_may_have_run_is_not_repeated(tmp_path: Path) -> None:
     async def main() -> None:
         gateway = Gateway([odd_spec(tmp_path)])
@@ -147,7 +147,7 @@ def test_a_call_that_may_have_run_is_not_repeated(tmp_path: Path) -> None:
     run(main())
 
 
-@pytest.mark.behaviour(4, 7)
+@pytest.mark.requirement("gateway.4.unavailable", "gateway.7.may-have-run")
 def test_a_kill_in_the_middle_of_a_hundred_calls_gives_a_hundred_answers() -> None:
     async def main() -> None:
         gateway = gateway_of(SAMPLE)
@@ -170,7 +170,7 @@ def test_a_kill_in_the_middle_of_a_hundred_calls_gives_a_hundred_answers() -> No
     run(main())
 
 
-@pytest.mark.behaviour(24)
+@pytest.mark.requirement("gateway.24.tree")
 @pytest.mark.slow
 def test_many_starts_and_stops_leave_no_process_and_no_descriptor(tmp_path: Path) -> None:
     async def main() -> None:
@@ -185,7 +185,7 @@ def test_many_starts_and_stops_leave_no_process_and_no_descriptor(tmp_path: Path
     assert descriptors() <= before
 
 
-@pytest.mark.behaviour(1)
+@pytest.mark.requirement("gateway.1.parked")
 @pytest.mark.parametrize("behind", ["2025-11-25", NEW])
 def test_a_question_that_is_answered_too_late_says_so(
     behind: str, monkeypatch: pytest.MonkeyPatch
@@ -216,7 +216,7 @@ def test_a_question_that_is_answered_too_late_says_so(
     run(main())
 
 
-@pytest.mark.behaviour(18)
+@pytest.mark.requirement("gateway.18.noise")
 @pytest.mark.parametrize(
     ("tool", "text"), [("garbage", "after garbage"), ("wrong_id", "mine"), ("chatter", "enough")]
 )
@@ -228,7 +228,7 @@ def test_noise_of_an_upstream_harms_nothing(tmp_path: Path, tool: str, text: str
     run(main())
 
 
-@pytest.mark.behaviour(23)
+@pytest.mark.requirement("gateway.23.sizes")
 def test_fifty_megabytes_fail_and_the_next_call_works(tmp_path: Path) -> None:
     async def main() -> None:
         gateway = Gateway([odd_spec(tmp_path), odd_spec(tmp_path, "other")])
@@ -243,7 +243,7 @@ def test_fifty_megabytes_fail_and_the_next_call_works(tmp_path: Path) -> None:
     run(main())
 
 
-@pytest.mark.behaviour(24)
+@pytest.mark.requirement("gateway.24.tree")
 def test_the_process_tree_of_an_upstream_ends_with_the_gateway(tmp_path: Path) -> None:
     script = tmp_path / "parent.sh"
     pid_file = tmp_path / "pid"
@@ -269,7 +269,7 @@ def sleeper(file: Path) -> int:
     return int(file.read_text())
 
 
-@pytest.mark.behaviour(24)
+@pytest.mark.requirement("gateway.24.environment")
 def test_the_environment_of_an_upstream_is_an_allow_list(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s3cret")
     environment = spec_of("npx x", env={"OWN": "1"}).connection["env"]
@@ -278,7 +278,7 @@ def test_the_environment_of_an_upstream_is_an_allow_list(monkeypatch: pytest.Mon
     assert "AWS_SECRET_ACCESS_KEY" not in environment
 
 
-@pytest.mark.behaviour(15)
+@pytest.mark.requirement("gateway.15.reversible")
 def test_a_foreign_server_is_included_with_a_prefix(tmp_path: Path) -> None:
     async def main() -> None:
         server = Server("shop")
@@ -304,7 +304,7 @@ def test_a_foreign_server_is_included_with_a_prefix(tmp_path: Path) -> None:
     run(main())
 
 
-@pytest.mark.behaviour(2)
+@pytest.mark.requirement("gateway.2.collision", "gateway.15.reversible", "gateway.15.links")
 def test_two_servers_with_the_same_tools_are_both_there(tmp_path: Path) -> None:
     async def main() -> None:
         gateway = Gateway([spec_of(SAMPLE, name="one"), spec_of(SAMPLE, name="two")])
@@ -325,7 +325,7 @@ def test_two_servers_with_the_same_tools_are_both_there(tmp_path: Path) -> None:
     run(main())
 
 
-@pytest.mark.behaviour(20)
+@pytest.mark.requirement("gateway.20.list-and-call")
 def test_filters_hold_for_lists_and_calls() -> None:
     async def main() -> None:
         gateway = Gateway([spec_of(SAMPLE, name="s", read_only=True, only=["a*", "p*", "w*"])])
@@ -338,7 +338,7 @@ def test_filters_hold_for_lists_and_calls() -> None:
     run(main())
 
 
-@pytest.mark.behaviour(6)
+@pytest.mark.requirement("gateway.6.odd-lists")
 def test_lists_of_any_oddness_are_merged_with_none_lost(tmp_path: Path) -> None:
     tools: list[Any] = [
         {"name": "plain", "inputSchema": {"type": "object"}},

@@ -32,7 +32,7 @@ def headers_of(client: Client) -> Any:
     return client.call_tool("headers")
 
 
-@pytest.mark.behaviour(10)
+@pytest.mark.requirement("gateway.10.no-passthrough")
 @pytest.mark.parametrize("revision", [OLD, NEW])
 @pytest.mark.parametrize("behind", [OLD, NEW])
 def test_no_credential_of_a_caller_reaches_an_upstream(
@@ -54,7 +54,7 @@ def test_no_credential_of_a_caller_reaches_an_upstream(
         asyncio.run(main(url))
 
 
-@pytest.mark.behaviour(9)
+@pytest.mark.requirement("gateway.9.pool")
 def test_callers_with_other_credentials_have_other_sessions(upstream: str) -> None:
     async def session_of(url: str, token: str) -> str:
         async with client_of(url, NEW, headers={"Authorization": token}) as client:
@@ -100,7 +100,7 @@ def post(url: str, token: str, params: dict[str, Any]) -> dict[str, Any]:
     return reply
 
 
-@pytest.mark.behaviour(13)
+@pytest.mark.requirement("gateway.13.bound")
 @pytest.mark.parametrize("behind", [OLD, NEW])
 def test_an_answer_of_another_caller_is_refused(upstream: str, behind: str) -> None:
     """A parked call, or the wrapped state of an upstream, belongs to its caller."""
@@ -121,7 +121,7 @@ def test_an_answer_of_another_caller_is_refused(upstream: str, behind: str) -> N
         assert done["content"][0]["text"] == "accept: red"
 
 
-@pytest.mark.behaviour(25)
+@pytest.mark.requirement("gateway.25.health")
 def test_health_names_each_upstream(tmp_path: Path) -> None:
     file = tmp_path / "mcp.json"
     entries = {
@@ -139,7 +139,7 @@ def test_health_names_each_upstream(tmp_path: Path) -> None:
         connection.close()
 
 
-@pytest.mark.behaviour(25)
+@pytest.mark.requirement("gateway.25.reload")
 def test_a_changed_file_is_served_without_dropping_calls(tmp_path: Path) -> None:
     file = tmp_path / "mcp.json"
     entry = {"command": SAMPLE[0], "args": SAMPLE[1:]}
@@ -175,7 +175,7 @@ def test_a_changed_file_is_served_without_dropping_calls(tmp_path: Path) -> None
         asyncio.run(main(gateway.url))
 
 
-@pytest.mark.behaviour(12)
+@pytest.mark.requirement("gateway.12.capabilities")
 @pytest.mark.parametrize("behind", [OLD, NEW])
 def test_an_upstream_is_offered_the_capabilities_of_the_caller(upstream: str, behind: str) -> None:
     async def offered(url: str, user: User | None, revision: str) -> Any:
@@ -195,7 +195,7 @@ def test_an_upstream_is_offered_the_capabilities_of_the_caller(upstream: str, be
         asyncio.run(main(url))
 
 
-@pytest.mark.behaviour(24)
+@pytest.mark.requirement("gateway.24.tree")
 def test_upstreams_end_with_a_gateway_that_is_killed(tmp_path: Path) -> None:
     pid_file, script = tmp_path / "pid", tmp_path / "parent.sh"
     script.write_text(f"sleep 1000 & echo $! > {pid_file}; exec {' '.join(ODD)}\n")
@@ -231,7 +231,7 @@ def listening_on(port: int) -> int:
     raise AssertionError(f"nothing listens on {port}")
 
 
-@pytest.mark.behaviour(11)
+@pytest.mark.requirement("gateway.11.no-storm")
 def test_a_server_that_requires_a_sign_in_is_named_with_the_command() -> None:
     asked: list[bytes] = []
 
@@ -255,7 +255,7 @@ def test_a_server_that_requires_a_sign_in_is_named_with_the_command() -> None:
     asyncio.run(main())
 
 
-@pytest.mark.behaviour(1)
+@pytest.mark.requirement("gateway.1.parked")
 def test_a_retry_reaches_the_worker_that_holds_the_call(upstream: str) -> None:
     with served("http", upstream, OLD, "--workers", "2") as url:
         for _ in range(10):  # each on a connection of its own, to either worker

@@ -13,7 +13,7 @@ server_names = st.text("abcxyz019.-_", min_size=1, max_size=20)
 tool_names = st.text(min_size=1, max_size=150)
 
 
-@pytest.mark.behaviour(2)
+@pytest.mark.requirement("gateway.2.valid")
 @pytest.mark.parametrize(
     ("own", "shown"),
     [
@@ -35,7 +35,7 @@ def test_a_name_is_valid_for_every_client(own: str, shown: str | None) -> None:
         assert name == shown
 
 
-@pytest.mark.behaviour(2)
+@pytest.mark.requirement("gateway.2.collision")
 def test_a_tool_of_two_servers_is_bare_for_the_first_and_has_the_second_ones_name() -> None:
     names = Names()
     assert names.name_of("git", "search", None) == "search"
@@ -44,7 +44,7 @@ def test_a_tool_of_two_servers_is_bare_for_the_first_and_has_the_second_ones_nam
     assert names.name_of("fs", "search", "files-") == "files-search"
 
 
-@pytest.mark.behaviour(3)
+@pytest.mark.requirement("gateway.3.stays")
 def test_a_name_stays_when_another_server_brings_the_same_tool() -> None:
     names = Names()
     assert names.name_of("web", "search", None) == "search"
@@ -54,7 +54,7 @@ def test_a_name_stays_when_another_server_brings_the_same_tool() -> None:
     assert names.name_of("new", "search", None) == "search"
 
 
-@pytest.mark.behaviour(2)
+@pytest.mark.requirement("gateway.2.valid", "gateway.2.same-everywhere")
 @given(st.lists(st.tuples(server_names, tool_names), unique=True, max_size=30))
 def test_names_are_valid_unique_and_the_same_in_every_process(tools: list[tuple[str, str]]) -> None:
     first, second = Names(), Names()
@@ -64,6 +64,6 @@ def test_names_are_valid_unique_and_the_same_in_every_process(tools: list[tuple[
     assert all(VALID.fullmatch(each) for each in found)
 
 
-@pytest.mark.behaviour(2)
+@pytest.mark.requirement("gateway.2.collision")
 def test_a_name_of_a_local_tool_is_not_taken() -> None:
     assert Names().name_of("web", "search", None, lambda name: name == "search") == "web_search"

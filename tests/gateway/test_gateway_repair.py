@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from accord.gateway.repair import fits_schema, repair
 
-pytestmark = pytest.mark.behaviour(18)
+pytestmark = pytest.mark.requirement("gateway.18.repairs")
 
 TEXT = {"type": "text", "text": "hello"}
 OBJECT = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}

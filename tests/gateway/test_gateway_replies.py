@@ -34,7 +34,7 @@ async def say(client: Client, raw: Any, name: str = "say") -> dict[str, Any]:
     return dict(reply.result)
 
 
-@pytest.mark.behaviour(17)
+@pytest.mark.requirement("gateway.17.as-is")
 def test_as_is_keeps_every_byte_of_content_and_structure(tmp_path: Path) -> None:
     async def main() -> None:
         async with client_of(odd(tmp_path, replies="as-is").server, NEW) as client:
@@ -50,7 +50,7 @@ def test_as_is_keeps_every_byte_of_content_and_structure(tmp_path: Path) -> None
     run(main())
 
 
-@pytest.mark.behaviour(17)
+@pytest.mark.requirement("gateway.17.repaired")
 def test_repaired_marks_a_certain_failure_and_changes_nothing_else(tmp_path: Path) -> None:
     async def main() -> None:
         gateway = odd(tmp_path)
@@ -69,7 +69,7 @@ def test_repaired_marks_a_certain_failure_and_changes_nothing_else(tmp_path: Pat
     run(main())
 
 
-@pytest.mark.behaviour(17)
+@pytest.mark.requirement("gateway.17.normalised")
 @pytest.mark.parametrize("profile", ["plain", "envelope", "prose", "generic", "bare"])
 def test_normalised_is_the_reading_in_the_profile_with_the_original_in_reach(
     tmp_path: Path, profile: str
@@ -91,7 +91,7 @@ def test_normalised_is_the_reading_in_the_profile_with_the_original_in_reach(
     run(main())
 
 
-@pytest.mark.behaviour(17)
+@pytest.mark.requirement("gateway.17.output-schema")
 def test_a_client_that_asks_for_a_profile_gets_it() -> None:
     async def main() -> None:
         asking = {"extensions": {"dev.accord-mcp/profile": {"name": "envelope"}}}
@@ -105,7 +105,7 @@ def test_a_client_that_asks_for_a_profile_gets_it() -> None:
     run(main())
 
 
-@pytest.mark.behaviour(17)
+@pytest.mark.requirement("gateway.17.media")
 def test_media_survive_in_every_mode() -> None:
     async def main() -> None:
         for replies in ("as-is", "repaired", "normalised"):
@@ -123,7 +123,7 @@ def test_media_survive_in_every_mode() -> None:
     run(main())
 
 
-@pytest.mark.behaviour(19)
+@pytest.mark.requirement("gateway.19.items")
 @pytest.mark.parametrize("replies", ["repaired", "normalised"])
 def test_a_large_list_is_cut_between_items_and_read_to_its_end(replies: Any) -> None:
     async def main() -> None:
@@ -143,7 +143,7 @@ def test_a_large_list_is_cut_between_items_and_read_to_its_end(replies: Any) -> 
     run(main())
 
 
-@pytest.mark.behaviour(19)
+@pytest.mark.requirement("gateway.19.lines")
 def test_a_large_text_is_cut_at_line_ends() -> None:
     async def main() -> None:
         server = gateway_of(SAMPLE).server
@@ -166,7 +166,7 @@ def test_a_large_text_is_cut_at_line_ends() -> None:
     run(main())
 
 
-@pytest.mark.behaviour(19)
+@pytest.mark.requirement("gateway.19.as-is")
 def test_as_is_over_the_limit_fails_and_names_it() -> None:
     async def main() -> None:
         server = gateway_of(SAMPLE, replies="as-is").server
@@ -179,7 +179,7 @@ def test_as_is_over_the_limit_fails_and_names_it() -> None:
     run(main())
 
 
-@pytest.mark.behaviour(19)
+@pytest.mark.requirement("gateway.19.workers")
 def test_a_cursor_works_in_another_worker_with_the_key(tmp_path: Path) -> None:
     async def main() -> None:
         def worker() -> Server:
@@ -199,7 +199,7 @@ def test_a_cursor_works_in_another_worker_with_the_key(tmp_path: Path) -> None:
     run(main())
 
 
-@pytest.mark.behaviour(16)
+@pytest.mark.requirement("gateway.16.hints")
 def test_lists_of_tools_are_private(tmp_path: Path) -> None:
     async def main() -> None:
         async with client_of(odd(tmp_path).server, NEW) as client:

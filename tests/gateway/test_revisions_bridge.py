@@ -13,7 +13,9 @@ from accord.client import Client
 from accord.revisions import REVISIONS as ROWS
 from gateway.gateways import REVISIONS, WAYS, User, client_of, gateway_of, sample, served, until
 
-pytestmark = pytest.mark.behaviour(1)
+pytestmark = pytest.mark.requirement(
+    "gateway.1.revisions", "gateway.1.questions", "gateway.12.messages"
+)
 
 FILE = Path(__file__).with_name("bridge.json")
 TABLE = json.loads(FILE.read_text())

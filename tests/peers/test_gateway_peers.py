@@ -13,7 +13,7 @@ from mcp.types import ElicitResult, TextContent
 from commands import ACCORD, PEERS, TESTS
 from gateway.gateways import SAMPLE
 
-pytestmark = [pytest.mark.slow, pytest.mark.behaviour(1)]
+pytestmark = [pytest.mark.slow, pytest.mark.requirement("gateway.1.real-servers")]
 
 
 @pytest.fixture

@@ -1,11 +1,12 @@
-"""What the five documents and MCP require, by id, and which tests say that they hold.
+"""What the five documents, MCP and a gateway require, by id, and which tests say that they hold.
 
 `seed_<number>.toml` lists the requirements of one document: a table for each of its parts, and in it
 the sentence that each requirement states. Its id is its place: `000.rpc.success.no-error`. One that
 only a later part of the project can fulfil also says which, with `waits_for`.
 
 `mcp.toml` lists what MCP's specification says that a server MUST do, in the same way, each with a
-`link` to the page that says so: `mcp.http.origin`.
+`link` to the page that says so: `mcp.http.origin`. `gateway.toml` lists the behaviours of a gateway
+by their numbers: `gateway.7.may-have-run`.
 
 A test names what it shows with `@pytest.mark.requirement("000.rpc.success.no-error")`, or as
 `marks=` of a row. The ids are found in the source, so they are written out there, and a run of a few

@@ -19,7 +19,8 @@ from typing import Any, NamedTuple, TypeGuard
 import pytest
 
 import accord
-from accord.reader.patterns import Pattern
+from accord.reader.lexicon import phrases, sections
+from accord.reader.lexicon.phrases import Pattern
 from growth import TOKENS, grows
 
 SOURCE = Path(accord.__file__).parent
@@ -27,13 +28,14 @@ SIZE = 16_000  # characters, and half as many
 FLOOR = 0.001
 TAIL = "\x7f"  # which hardly any pattern takes: all that can be tried is tried
 MOST_OWN = 120
-LAZY = frozenset({"Pattern", "any_of", "any_word"})
+LAZY = "Pattern"
 """What makes a pattern that is compiled when it is first used."""
 USING = frozenset("match fullmatch search sub subn split findall finditer".split())
 PASSED = "match"
 """What is called of a pattern that is an argument."""
 GIVEN = {
-    ("accord.reader.patterns", "Pattern"): "what it is made of",
+    ("accord.reader.lexicon.phrases", "Pattern"): "what it is made of",
+    ("accord.reader.lexicon.phrases", "__getattr__"): "the sections of phrases.txt",
     ("accord.model.resource", "Template"): "the template of a resource",
     ("accord.sources.drf.routes", "ViewRoute"): "a route of the project",
     ("accord.sources.sql.sqlite.functions", "_compiled"): "a query, in a process with a time limit",
@@ -85,7 +87,7 @@ def makes_pattern(node: ast.AST, *, has_other: bool) -> TypeGuard[ast.Call]:
     called = node.func
     if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name):
         return called.value.id == "re" and called.attr in {"compile"} | USING
-    return isinstance(called, ast.Name) and called.id in LAZY and not has_other
+    return isinstance(called, ast.Name) and called.id == LAZY and not has_other
 
 
 @cache
@@ -96,7 +98,8 @@ def modules() -> tuple[Module, ...]:
 def scan(path: Path) -> Module:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     module = Module(module_of(path), set(), [], set(), {})
-    has_other = any(isinstance(each, ast.ClassDef) and each.name == "Pattern" for each in tree.body)
+    names = {each.name for each in tree.body if isinstance(each, ast.ClassDef)}
+    has_other = LAZY in names and module.name != phrases.__name__
     for top in tree.body:
         made = [each for each in ast.walk(top) if makes_pattern(each, has_other=has_other)]
         if made and isinstance(top, ast.AnnAssign) and isinstance(top.target, ast.Name):
@@ -140,8 +143,13 @@ def name_of(node: ast.AST) -> str | None:
     return None
 
 
+@cache
 def written() -> list[Written]:
-    return [Written(each.name, name) for each in modules() for name in sorted(each.patterns)]
+    """Return the patterns of all modules, and the sections of phrases that any module uses."""
+    own = [Written(each.name, name) for each in modules() for name in sorted(each.patterns)]
+    named = {each.named(name) for each in modules() for name, _ in each.uses}
+    known = [Written(phrases.__name__, name.replace("-", "_")) for name in sections("phrases")]
+    return own + [each for each in known if each in named]
 
 
 @cache

@@ -5,58 +5,34 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise, takewhile
 from typing import Any, Final, Literal, NamedTuple
 
-from accord.reader.lexicon import memo, ordered, pairs, singular, words, words_of
+from accord.reader.lexicon import (
+    ARGUMENTS,
+    NAMES,
+    VERBS,
+    memo,
+    ordered,
+    pairs,
+    phrases,
+    singular,
+    words,
+    words_of,
+)
 
 Intent = Literal["list", "read", "act", "make", "run", "unknown"]
 
-_LISTING: Final = words("verbs.list")
-_READING: Final = words("verbs.read")
-_EITHER: Final = words("verbs.act-or-noun")
-_ACTING: Final = words("verbs.act") | _EITHER
+_ACTING: Final = VERBS.act | VERBS.act_or_noun
 _INTENTS: Final[dict[str, Intent]] = {
-    **dict.fromkeys(words("verbs.act"), "act"),
-    **dict.fromkeys(words("verbs.make"), "make"),
-    **dict.fromkeys(words("verbs.run"), "run"),
-    **dict.fromkeys(_READING, "read"),
-    **dict.fromkeys(_LISTING, "list"),
+    **dict.fromkeys(VERBS.act, "act"),
+    **dict.fromkeys(VERBS.make, "make"),
+    **dict.fromkeys(VERBS.run, "run"),
+    **dict.fromkeys(VERBS.read, "read"),
+    **dict.fromkeys(VERBS.list, "list"),
 }
-_LISTING_FIRST: Final = words("verbs.list-first")
-_HALF_READING: Final = words("names.half-reading")
-_PLAINLY_READING: Final = words("names.reading-plainly")
-_TELLING: Final = words("names.telling")
-_CHECKING: Final = words("names.checking")
-_ACTION_NOUNS: Final = words("names.action-nouns")
-_CHANGING: Final = words("names.changing")
-_TOLD: Final = words("names.told")
-_TITLES: Final = words("names.titles")
-_HEADS: Final = words("names.heads")
-_VERB_LAST: Final = words("names.verb-last")
-_VERB_ENDING: Final = words("names.verb-ending")
-_VERB_FIRST: Final = words("names.verb-first")
-_VERB_LED: Final = words("names.verb-led")
-_VERB_LED_BY_SERVICE: Final = words("names.verb-led-by-service")
-_SERVICES: Final = words("names.services")
-_VAGUE: Final = words("names.vague")
-_FAULTS: Final = words("names.faults")
-_WORDED: Final = words("names.worded")
-_RUNNING_NOUNS: Final = words("names.running-nouns")
-_SHELLS: Final = words("names.shells")
 _NO_PLURAL: Final = ordered("names.no-plural")
-_COLLECTIVE: Final = words("names.collective")
-_RANKED: Final = words("names.ranked")
-_CONTENT: Final = words("names.content")
-_NOTATIONS: Final = words("names.notations")
-_ABOUT_CONTENT: Final = words("names.about-content")
-_ABOUT_ONE: Final = words("names.about-one")
-_LOGS: Final = words("names.logs")
-_JOINING: Final = words("names.joining")
-_PROGRAMS: Final = words("names.programs")
-_PROGRAM_VERBS: Final = words("names.program-verbs")
 _NOUNS: Final = pairs("names.results")
 """The noun for the result of a verb, if it is not the verb itself."""
 _FOREIGN_VERBS: Final = pairs("languages.verbs")
 _PREFIXES: Final = ("un", "re", "de", "dis", "auto", "bulk", "multi", "force")
-_NOT_AFTER_PREFIX: Final = words("names.not-after-prefix")
 _CHOOSING: Final = frozenset({"pick", "choose", "select"})
 _WORDING: Final = frozenset({"build", "optimize"})
 _REPLACING: Final = ("search", "replace")
@@ -137,10 +113,12 @@ def _named_call(name: str) -> Call:
 def _described(parts: tuple[str, ...], intent: Intent, is_plural: bool) -> Call:
     """Return what words say of a tool with an intent, for several things or for one."""
     nouns = frozenset(map(singular, parts)) | {_NOUNS[word] for word in parts if word in _NOUNS}
-    is_collective = bool(parts) and (parts[-1] in _COLLECTIVE or not _RANKED.isdisjoint(parts))
-    gives_output = intent in ("run", "unknown") and not _SHELLS.isdisjoint(parts)
-    gives_log = not _LOGS.isdisjoint(parts)
-    is_about_errors = intent != "act" and not _FAULTS.isdisjoint(nouns)
+    is_collective = bool(parts) and (
+        parts[-1] in NAMES.collective or not NAMES.ranked.isdisjoint(parts)
+    )
+    gives_output = intent in ("run", "unknown") and not NAMES.shells.isdisjoint(parts)
+    gives_log = not NAMES.logs.isdisjoint(parts)
+    is_about_errors = intent != "act" and not NAMES.faults.isdisjoint(nouns)
     reads = intent in ("read", "unknown")
     return Call(
         words=parts,
@@ -152,43 +130,45 @@ def _described(parts: tuple[str, ...], intent: Intent, is_plural: bool) -> Call:
         or (reads and (is_plural or is_collective))
         or (intent == "run" and parts[-1] == "query"),
         verbs=frozenset(_verbs(parts, intent)),
-        gives_prose=(reads or intent == "make") and not _TELLING.isdisjoint(parts),
-        checks=intent not in ("list", "act") and not _CHECKING.isdisjoint(parts),
+        gives_prose=(reads or intent == "make") and not NAMES.telling.isdisjoint(parts),
+        checks=intent not in ("list", "act") and not NAMES.checking.isdisjoint(parts),
         gives_output=gives_output,
-        may_act=any(word in _EITHER or is_action_verb(word) for word in parts),
+        may_act=any(word in VERBS.act_or_noun or is_action_verb(word) for word in parts),
         gives_log=gives_log,
         is_about_errors=is_about_errors,
         gives_printed=gives_output or gives_log or is_about_errors,
         is_about_one=(reads or intent == "make")
-        and (parts[-1:] == ("health",) or not _ABOUT_ONE.isdisjoint(parts)),
+        and (parts[-1:] == ("health",) or not NAMES.about_one.isdisjoint(parts)),
     )
 
 
 def _gives_content(parts: tuple[str, ...], is_plural: bool) -> bool:
     """Whether a tool that reads returns what others wrote."""
     head = _head(parts)
-    if parts != ("fetch",) and _CONTENT.isdisjoint(parts if len(head) < 2 else head):
+    if parts != ("fetch",) and NAMES.content.isdisjoint(parts if len(head) < 2 else head):
         return False
-    if not (_ABOUT_CONTENT.isdisjoint(parts) and _CHECKING.isdisjoint(parts)):
+    if not (NAMES.about_content.isdisjoint(parts) and NAMES.checking.isdisjoint(parts)):
         return False
-    is_document = "to" not in parts or parts[-1] in _NOTATIONS
-    return is_document and (not is_plural or head[-1] in _CONTENT)
+    is_document = "to" not in parts or parts[-1] in NAMES.notations
+    return is_document and (not is_plural or head[-1] in NAMES.content)
 
 
 def _verbs(parts: tuple[str, ...], intent: Intent) -> Iterator[str]:
     """Yield the words of a name that may be verbs on which a reply reports."""
     for place, word in enumerate(parts):
-        if word in _HALF_READING:
+        if word in NAMES.half_reading:
             if place < len(parts) - 1:
                 yield word
-        elif intent != "read" and len(word) > 2 and word not in _LISTING and word not in _READING:
+        elif (
+            intent != "read" and len(word) > 2 and word not in VERBS.list and word not in VERBS.read
+        ):
             yield word
 
 
 def _head(parts: tuple[str, ...]) -> tuple[str, ...]:
     """Return the words before one that joins others to them: `tags` of `tags_by_note`."""
     for place, word in enumerate(parts):
-        if place and word in _JOINING:
+        if place and word in NAMES.joining:
             return parts[:place]
     return parts
 
@@ -207,7 +187,12 @@ def is_action_verb(word: str) -> bool:
         return True
     for before in _PREFIXES:
         rest = word.removeprefix(before)
-        if rest != word and len(rest) > 2 and rest in _ACTING and rest not in _NOT_AFTER_PREFIX:
+        if (
+            rest != word
+            and len(rest) > 2
+            and rest in _ACTING
+            and rest not in NAMES.not_after_prefix
+        ):
             return True
     return False
 
@@ -226,7 +211,7 @@ def _intent_of(name: tuple[str, ...], *, is_argument: bool = False) -> Intent:
         if word in ("and", "or", "then"):
             is_both = found != "unknown"
             continue
-        if place == 0 and word in _RUNNING_NOUNS and len(parts) > 2 and _is_verb(parts[1]):
+        if place == 0 and word in NAMES.running_nouns and len(parts) > 2 and _is_verb(parts[1]):
             continue
         is_led = place == 1 and found == "unknown" and not is_either and _is_led(word, parts)
         intent = _verb_at(0 if is_led else place, word, len(name) == 1 and not is_argument)
@@ -235,17 +220,17 @@ def _intent_of(name: tuple[str, ...], *, is_argument: bool = False) -> Intent:
         elif intent != "unknown" and (found == "unknown" or (is_both and intent == "act")):
             found = intent
     found = _after_other_words(parts, found)
-    is_last = len(parts) > 1 and parts[-1] in _VERB_LAST
+    is_last = len(parts) > 1 and parts[-1] in NAMES.verb_last
     return "act" if found == "unknown" and (is_either or is_last) else found
 
 
 def _verb_at(place: int, word: str, is_only: bool) -> Intent | Literal["either"]:
     """Return the intent of a word at a place in a name."""
-    if word in _EITHER:
+    if word in VERBS.act_or_noun:
         if place:
             return "unknown"
-        return "act" if word in _VERB_FIRST and not is_only else "either"
-    if word in _LISTING_FIRST and not place:
+        return "act" if word in NAMES.verb_first and not is_only else "either"
+    if word in VERBS.list_first and not place:
         return "list"
     if word == "add" and is_only:  # it is arithmetic
         return "unknown"
@@ -256,7 +241,7 @@ def _after_other_words(parts: tuple[str, ...], found: Intent) -> Intent:
     """Return the intent where another word of the name says more than the first verb."""
     first, last = (parts[0], parts[-1]) if parts else ("", "")
     if found == "read":
-        if last in _VERB_ENDING and first not in _PLAINLY_READING:
+        if last in NAMES.verb_ending and first not in NAMES.reading_plainly:
             return "act"
         return "list" if last == "list" else "read"
     if first == "make" and is_action_verb(last):
@@ -266,12 +251,12 @@ def _after_other_words(parts: tuple[str, ...], found: Intent) -> Intent:
     if found == "list" and _REPLACING in pairwise(parts):
         return "act"
     is_chosen = found in ("act", "unknown") and first in _CHOOSING and "random" in parts
-    is_text = first in _WORDING and last in _WORDED
+    is_text = first in _WORDING and last in NAMES.worded
     return "make" if is_chosen or is_text else found
 
 
 def _is_verb(word: str) -> bool:
-    return word in _LISTING or word in _READING or is_action_verb(word)
+    return word in VERBS.list or word in VERBS.read or is_action_verb(word)
 
 
 def _without_fillers(name: tuple[str, ...]) -> tuple[str, ...]:
@@ -286,39 +271,23 @@ def _without_fillers(name: tuple[str, ...]) -> tuple[str, ...]:
 def _is_about_action(parts: tuple[str, ...]) -> bool:
     """Whether a tool is named for what is told about an action: `deploy_status`."""
     first, last = parts[0], parts[-1]
-    if last in _TOLD and _CHANGING.isdisjoint(parts) and _LISTING.isdisjoint(parts):
+    if last in NAMES.told and NAMES.changing.isdisjoint(parts) and VERBS.list.isdisjoint(parts):
         return True
-    if last in _TITLES and (first in _EITHER or not is_action_verb(first)):
+    if last in NAMES.titles and (first in VERBS.act_or_noun or not is_action_verb(first)):
         return True
-    return last in _HEADS and first in _ACTION_NOUNS
+    return last in NAMES.heads and first in NAMES.action_nouns
 
 
 def _is_led(word: str, parts: tuple[str, ...]) -> bool:
     """Whether the second word of a name is its verb."""
-    if word in _VERB_LED and len(parts) > 2:
+    if word in NAMES.verb_led and len(parts) > 2:
         return True
-    return word in _VERB_LED_BY_SERVICE and parts[0] in _SERVICES
+    return word in NAMES.verb_led_by_service and parts[0] in NAMES.services
 
 
 # The arguments
 
 
-_SQL_WRITES: Final = re.compile(
-    r"\s*(?:insert\s+(?:or\s+\w+\s+)?into|update\s+\S+\s+set|delete\s+from|replace\s+into"
-    r"|(?:create|drop|alter)\s+(?:\w+\s+){0,3}?"
-    r"(?:table|index|view|database|schema|trigger|function|user|role|type|sequence|extension)"
-    r"|truncate|merge\s+into|upsert\s+into|grant\s+\S.{0,200}?\sto|revoke\s+\S.{0,200}?\sfrom"
-    r"|vacuum|create\s*\(|match\s.{1,2000}\b(?:delete|set|create|merge|remove)\b)\b",
-    re.I | re.S,
-)
-_SQL_READS: Final = re.compile(
-    r"\s*(?:select\s+\S|with\s+\w+\s.{0,80}\bas\s*\(|values\s*\("
-    r"|show\s+(?:full\s+|all\s+)?(?:tables|databases|schemas|columns|indexe?s|keys|views|create|grants"
-    r"|variables|status|processlist|collections|users|functions)\b|describe\s+\S+\s*+;?\s*+$"
-    r"|pragma\s+\w|match\s*\(.{1,2000}\breturn\b|from\s+\S+\s*\|)",
-    re.I | re.S,
-)
-_MUTATION: Final = re.compile(r"\s*mutation\s*(?:\w+\s*)?(?:\([^{]{0,2000}\)\s*)?\{")
 _VERB_ARGUMENTS: Final = ordered("arguments.verbs")
 _STATEMENTS: Final = ordered("arguments.statements")
 _TOOLS: Final = ordered("arguments.tools")
@@ -326,9 +295,8 @@ _GIVEN: Final = (*ordered("arguments.given"), "args")
 _LINES: Final = ordered("arguments.lines")
 _COMMAND_LINES: Final = ("command", *ordered("arguments.command-lines"), "args")
 _RUNS: Final = words("arguments.command-lines", "arguments.code") | {"command", "argv"}
-_SEARCHES: Final = words("arguments.searches")
-_ADDRESSES: Final = words("arguments.addresses") | {"uri", "path"}
-_PLACES: Final = words("arguments.places") | {"url"}
+_ADDRESSES: Final = ARGUMENTS.addresses | {"uri", "path"}
+_PLACES: Final = ARGUMENTS.places | {"url"}
 _TELLING_ARGUMENTS: Final = words(
     *(
         f"arguments.{section}"
@@ -365,7 +333,7 @@ def _by_arguments(tool: str | None, found: Call, arguments: Mapping[str, Any]) -
     has_address = not _ADDRESSES.isdisjoint(arguments)
     if found.intent == "unknown" and has_address and found.words[-1:] in _HTTP_NAMES:
         return found._replace(intent="act")
-    if found.intent in ("read", "unknown") and not _SEARCHES.isdisjoint(arguments):
+    if found.intent in ("read", "unknown") and not ARGUMENTS.searches.isdisjoint(arguments):
         return found._replace(wants_many=True, gives_content=False)
     if found.intent in ("run", "unknown") and not _RUNS.isdisjoint(arguments):
         asked = _listed_by_command(arguments, found)
@@ -373,7 +341,11 @@ def _by_arguments(tool: str | None, found: Call, arguments: Mapping[str, Any]) -
             return found._replace(gives_output=True, gives_printed=True)
         return asked or found
     is_opened = found.intent == "read" and not _OPENS.isdisjoint(found.words)
-    if is_opened and not _PLACES.isdisjoint(arguments) and _ABOUT_CONTENT.isdisjoint(found.words):
+    if (
+        is_opened
+        and not _PLACES.isdisjoint(arguments)
+        and NAMES.about_content.isdisjoint(found.words)
+    ):
         return found._replace(gives_content=True)
     return found
 
@@ -402,7 +374,7 @@ def _is_in_text(arguments: Mapping[str, Any]) -> bool:
 
 def _or_vague(found: Call) -> Call:
     """Return the call as an action if only a vague verb says what it does."""
-    if found.intent == "unknown" and not _VAGUE.isdisjoint(found.words):
+    if found.intent == "unknown" and not NAMES.vague.isdisjoint(found.words):
         return found._replace(intent="act", wants_many=False)
     return found
 
@@ -412,13 +384,13 @@ def _by_statement(tool: str | None, found: Call, arguments: Mapping[str, Any]) -
     for name in () if found.checks else _STATEMENTS:
         sql = arguments.get(name)
         if isinstance(sql, str):
-            if _SQL_WRITES.match(sql):
+            if phrases.sql_writes.match(sql):
                 return found._replace(intent="act", wants_many=False)
-            if found.intent != "list" and _SQL_READS.match(sql):
+            if found.intent != "list" and phrases.sql_reads.match(sql):
                 return found._replace(intent="list", wants_many=True, is_query=True)
     query = arguments.get("query")
     if isinstance(query, str):
-        if _MUTATION.match(query):
+        if phrases.mutation.match(query):
             return found._replace(intent="act", wants_many=False)
         if found.intent == "run":
             return found._replace(intent="read", wants_many=False)
@@ -465,8 +437,6 @@ def _with_verb(both: str) -> Call | None:
 # Command lines
 
 
-_CHANGED_FOLDER: Final = re.compile(r"\Acd \S{1,200} *(?:&&|;) *")
-_CHAINED: Final = re.compile(r"&&|[;>]")
 _COMMAND_WORD: Final = re.compile(r"[a-z][a-z0-9-]{0,40}")
 _MAX_LINE: Final = 400
 """Characters of a command line that are looked at."""
@@ -484,7 +454,7 @@ def _runs_action(arguments: Mapping[str, Any], call: Call) -> bool:
 
 def _is_action_line(line: Any, call: Call) -> bool:
     if isinstance(line, str):
-        line = _CHANGED_FOLDER.sub("", line[:_MAX_LINE]).split()
+        line = phrases.changed_folder.sub("", line[:_MAX_LINE]).split()
     if not isinstance(line, list):
         return False
     parts = [str(word).lower() for word in line[:_VERB_WITHIN]]
@@ -493,20 +463,20 @@ def _is_action_line(line: Any, call: Call) -> bool:
         return call.intent == "run" and any(map(_is_only_verb, parts))
     if parts[:1] == ["aws"]:  # `aws ec2 stop-instances`
         asked = [word.partition("-")[0] for word in asked[1:]]
-    if "--dry-run" in line or not asked or asked[0] in _READING or asked[0] in _LISTING:
+    if "--dry-run" in line or not asked or asked[0] in VERBS.read or asked[0] in VERBS.list:
         return False
-    return asked[0] in _PROGRAM_VERBS or any(map(_is_only_verb, asked))
+    return asked[0] in NAMES.program_verbs or any(map(_is_only_verb, asked))
 
 
 def _is_only_verb(word: str) -> bool:
-    return is_action_verb(word) and word not in _EITHER
+    return is_action_verb(word) and word not in VERBS.act_or_noun
 
 
 def _after_program(parts: list[str], call: Call) -> list[str] | None:
     """Return the words after the name of a known program; None if it is not one."""
-    if parts and parts[0] in _PROGRAMS:
+    if parts and parts[0] in NAMES.programs:
         return parts[1:]
-    is_named = call.intent == "run" and not _PROGRAMS.isdisjoint(call.words)
+    is_named = call.intent == "run" and not NAMES.programs.isdisjoint(call.words)
     return parts if is_named else None
 
 
@@ -515,7 +485,7 @@ def _listed_by_command(arguments: Mapping[str, Any], call: Call) -> Call | None:
     lines = (arguments.get(name) for name in _COMMAND_LINES)
     line = next((each for each in lines if isinstance(each, str)), "")
     parts = line[:_MAX_LINE].split()
-    asked = None if _CHAINED.search(line) else _after_program(parts, call)
+    asked = None if phrases.chained.search(line) else _after_program(parts, call)
     if asked is None or parts[:1] == ["git"]:  # which prints names of branches, say
         return None
     return _listed_things(" ".join(takewhile(_COMMAND_WORD.fullmatch, asked)))

@@ -6,8 +6,7 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from accord.reader.call import Call
-from accord.reader.lexicon import squeezed, words
-from accord.reader.lexicon.members import is_of_list, member_of
+from accord.reader.lexicon import is_of_list, member_of, squeezed, words
 from accord.reader.reading import Confidence
 
 _SUMS: Final = words("members.sums")

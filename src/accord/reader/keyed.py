@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from accord.reader.collection import CONTAINERS, DEEPEST, Collection
-from accord.reader.lexicon import words, words_of
-from accord.reader.lexicon.members import NUMBERS, Member, member_of
+from accord.reader.lexicon import MEMBERS, Member, member_of, words, words_of
 
 _SAID: Final = words("members.said")
 _FIELDS: Final = words("members.of-one")
@@ -104,5 +103,5 @@ def nothing_in(value: Mapping[str, Any], nouns: frozenset[str]) -> bool:
 
 def _is_number_of(member: Member, nouns: frozenset[str]) -> bool:
     """Whether a member counts what was asked for, or a kind of things by one word."""
-    counted = member.number_of - NUMBERS
+    counted = member.number_of - MEMBERS.numbers
     return len(counted) == 1 or not counted.isdisjoint(nouns)

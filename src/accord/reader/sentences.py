@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from accord.reader.lexicon import base_forms, phrases
-from accord.reader.patterns import Pattern
+from accord.reader.lexicon.phrases import Pattern
 
 LONGEST_SENTENCE: Final = 300
 """Characters of a sentence that are looked at."""
@@ -61,25 +61,25 @@ def reports_completion(text: str) -> bool:
         if not lines or len(lines) > _LONGEST_REPORT:
             return False
     first = lines.partition("\n")[0].lower()
-    if phrases.TICKED.match(first):
+    if phrases.ticked.match(first):
         return True
-    first = after(phrases.MARKS_BEFORE, first)
-    return bool(phrases.COMPLETION.match(first)) and not phrases.NOTHING_DONE.match(first)
+    first = after(phrases.marks_before, first)
+    return bool(phrases.completion.match(first)) and not phrases.nothing_done.match(first)
 
 
 def reports_retrieval(text: str) -> bool:
     """Whether a text reports that something was read, found or computed."""
     sentence = first_sentence(text.strip())[:LONGEST_SENTENCE].lower()
-    return phrases.RETRIEVED.match(sentence) is not None
+    return phrases.retrieved.match(sentence) is not None
 
 
 def reports_any_action(sentence: str) -> bool:
     """Whether a sentence reports that something was done, whatever else was not."""
-    small = after(phrases.MARKS_BEFORE, sentence).lower()
-    if small.startswith(("nothing ", "none ")) or phrases.NOT_AS_EXPECTED.match(small):
+    small = after(phrases.marks_before, sentence).lower()
+    if small.startswith(("nothing ", "none ")) or phrases.not_as_expected.match(small):
         return False
     return (
-        phrases.PARTICIPLE.match(small) is not None or phrases.STILL_DONE.match(small) is not None
+        phrases.participle.match(small) is not None or phrases.still_done.match(small) is not None
     )
 
 
@@ -98,8 +98,8 @@ def reports_only_completion(text: str) -> bool:
     """Whether a text is one line that reports that something was done, and nothing else."""
     if len(text) > _LONGEST_WORD and "ccess" not in text:
         return False
-    line = after(phrases.MARKS_BEFORE, text[: LONGEST_SENTENCE + 1].strip()).lower()
-    return len(line) <= LONGEST_SENTENCE and phrases.ONLY_COMPLETION.match(line) is not None
+    line = after(phrases.marks_before, text[: LONGEST_SENTENCE + 1].strip()).lower()
+    return len(line) <= LONGEST_SENTENCE and phrases.only_completion.match(line) is not None
 
 
 def reports_completion_plainly(text: str, *, opens: bool = False) -> bool:
@@ -108,18 +108,18 @@ def reports_completion_plainly(text: str, *, opens: bool = False) -> bool:
     `opens`: the tool shows things, and may have opened one.
     """
     small = text[:_LONGEST_OUTCOME].lower()
-    if opens and phrases.OPENED.match(small[:LONGEST_SENTENCE]) is not None:
+    if opens and phrases.opened.match(small[:LONGEST_SENTENCE]) is not None:
         return True
     if "ccessful" not in small and " been " not in small:
         return False
     lines = [line for line in small.splitlines() if line.strip()]
-    return any(phrases.PLAIN_COMPLETION.match(line) for line in lines[:_FIRST_LINES])
+    return any(phrases.plain_completion.match(line) for line in lines[:_FIRST_LINES])
 
 
 def reports_rows_changed(text: str) -> bool:
     """Whether a text is what a database prints after it changed rows."""
     is_start = text[:1].isdigit() or text[:1] in "QIUDqiud"
-    return is_start and phrases.ROWS_CHANGED.match(text[:LONGEST_SENTENCE].lower()) is not None
+    return is_start and phrases.rows_changed.match(text[:LONGEST_SENTENCE].lower()) is not None
 
 
 def reports_saving(text: str) -> bool:
@@ -128,7 +128,7 @@ def reports_saving(text: str) -> bool:
         return False
     small = text.lower()
     may_be = "saved" in small or "wr" in small or "ed" in small
-    return may_be and phrases.SAVED.match(small) is not None
+    return may_be and phrases.saved.match(small) is not None
 
 
 # Failure of everything
@@ -137,20 +137,20 @@ def reports_saving(text: str) -> bool:
 def reports_rejection(text: str) -> bool:
     """Whether the first sentence reports that a request was turned down."""
     sentence = first_sentence(text[:LONGEST_SENTENCE].strip())
-    return "\n" not in sentence and phrases.REJECTED.match(sentence.lower()) is not None
+    return "\n" not in sentence and phrases.rejected.match(sentence.lower()) is not None
 
 
 def reports_all_failed(text: str) -> bool:
     """Whether a text reports on several operations, none of which succeeded."""
-    return phrases.ALL_FAILED.match(text[:_LONGEST_OUTCOME].lower()) is not None
+    return phrases.all_failed.match(text[:_LONGEST_OUTCOME].lower()) is not None
 
 
 def reports_each_failed(text: str) -> bool:
     """Whether every line of a text names something and reports that it failed."""
     if len(text) > _LONGEST_OUTCOME or ": " not in text[:_LONGEST_OUTCOME]:
         return False
-    lines = [line for line in text.lower().splitlines() if not phrases.ONLY_MARKS.fullmatch(line)]
-    return bool(lines) and all(phrases.EACH_FAILED.match(line) for line in lines)
+    lines = [line for line in text.lower().splitlines() if not phrases.only_marks.fullmatch(line)]
+    return bool(lines) and all(phrases.each_failed.match(line) for line in lines)
 
 
 # Nothing found
@@ -161,20 +161,20 @@ def reports_nothing_found(text: str, *, wants_many: bool = False) -> bool:
 
     From a tool that lists, the report may stand below some lines about the search.
     """
-    if "_" in text and phrases.MARKER.fullmatch(text):
+    if "_" in text and phrases.marker.fullmatch(text):
         text = text.strip("_").replace("_", " ")
     small = text[: 5 * _LONGEST_NOTHING].lower()
-    if phrases.NOTHING_FOUND_PLAINLY.match(small):
+    if phrases.nothing_found_plainly.match(small):
         return True
-    if wants_many and not small.isascii() and phrases.NOTHING_FOUND_IN_CHINESE.match(small):
+    if wants_many and not small.isascii() and phrases.nothing_found_in_chinese.match(small):
         return True
-    lines = _few_lines(text) if phrases.MAY_BE_NOTHING.search(small) else []
-    if not lines or phrases.SOMETHING_FOUND.match(lines[0].lower()):
+    lines = _few_lines(text) if phrases.may_be_nothing.search(small) else []
+    if not lines or phrases.something_found.match(lines[0].lower()):
         return False
     if text.lstrip()[:1] == "#" and reports_nothing_below_each(text):
         return True
-    is_zero = wants_many and phrases.COUNT_OF_ZERO.match(lines[0].lower()) is not None
-    if is_zero and not phrases.ITEM_LINE.search(text.strip()):
+    is_zero = wants_many and phrases.count_of_zero.match(lines[0].lower()) is not None
+    if is_zero and not phrases.item_line.search(text.strip()):
         return True
     if len(lines) <= _FEW_LINES and len(text) <= 2 * _LONGEST_NOTHING:
         return _few_report_nothing(lines, text, wants_many)
@@ -184,9 +184,9 @@ def reports_nothing_found(text: str, *, wants_many: bool = False) -> bool:
 def _few_report_nothing(lines: list[str], text: str, wants_many: bool) -> bool:
     """Whether up to three lines, with a heading or advice among them, report nothing found."""
     if len(lines) > 1 and (lines[0].endswith(":") or text.lstrip().startswith("#")):
-        is_advised = all(phrases.ADVICE.fullmatch(line.lower()) for line in lines[2:])
+        is_advised = all(phrases.advice.fullmatch(line.lower()) for line in lines[2:])
         return _is_nothing(lines[1 if is_advised else -1], wants_many)
-    if len(lines) > 1 and wants_many and phrases.NO_ITEMS.match(lines[-1].lower()):
+    if len(lines) > 1 and wants_many and phrases.no_items.match(lines[-1].lower()):
         return True
     return _is_nothing("\n".join(lines), wants_many) or _is_nothing(lines[0], wants_many)
 
@@ -195,11 +195,11 @@ def _opening_reports_nothing(lines: list[str], text: str, wants_many: bool) -> b
     """Whether the first line, or one below a heading, reports nothing found."""
     head, *below = lines
     is_few = wants_many and len(lines) <= 2 * _FEW_LINES
-    if is_few and phrases.NO_ITEMS.match(lines[-1].lower()):
+    if is_few and phrases.no_items.match(lines[-1].lower()):
         return True
     if _is_nothing(head, wants_many):
-        return not any(phrases.INSTEAD.match(line.lower()) for line in below[:2])
-    is_heading = head.endswith(":") or text.lstrip().startswith("#") or phrases.LABEL.match(head)
+        return not any(phrases.instead.match(line.lower()) for line in below[:2])
+    is_heading = head.endswith(":") or text.lstrip().startswith("#") or phrases.label.match(head)
     if not wants_many or not is_heading:
         return False
     return any(_is_nothing(line) for line in below[: _FEW_LINES * 2])
@@ -209,7 +209,7 @@ def reports_nothing_below_each(text: str) -> bool:
     """Whether there are several headings, with nothing found below any of them."""
     lines = [line for line in text.splitlines() if line.strip()]
     below = [line.lower() for line in lines if line[0] != "#"]
-    return 1 < len(below) == len(lines) - len(below) and all(map(phrases.NO_ITEMS.match, below))
+    return 1 < len(below) == len(lines) - len(below) and all(map(phrases.no_items.match, below))
 
 
 def _few_lines(text: str) -> list[str]:
@@ -217,36 +217,36 @@ def _few_lines(text: str) -> list[str]:
     if len(text) > 5 * _LONGEST_NOTHING:
         return []
     marked = text.strip().splitlines()
-    lines = [after(phrases.MARKS_OPENING, line).rstrip(" <>()[]*_#") for line in marked]
+    lines = [after(phrases.marks_opening, line).rstrip(" <>()[]*_#") for line in marked]
     lines = [line for line in lines if line]
     return lines if len(lines) <= _MOST_LINES else []
 
 
 def _is_nothing(line: str, wants_many: bool = False) -> bool:
     """Whether a line reports that nothing was found."""
-    words = after(phrases.POLITE, line)
+    words = after(phrases.polite, line)
     small = words.lower()
-    if len(words) > 2 * _LONGEST_NOTHING or phrases.LACKING.match(small):
+    if len(words) > 2 * _LONGEST_NOTHING or phrases.lacking.match(small):
         return False
-    if len(words) <= _LONGEST_NOTHING and phrases.NOTHING_FOUND.match(small):
+    if len(words) <= _LONGEST_NOTHING and phrases.nothing_found.match(small):
         return True
     first, rest = split_sentence(words)
-    has_others = phrases.INSTEAD.match(rest.lower()) is not None
+    has_others = phrases.instead.match(rest.lower()) is not None
     if wants_many:
-        if phrases.NO_VALUES.match(small) or phrases.NOTHING_LISTED_AT_ALL.match(small):
+        if phrases.no_values.match(small) or phrases.nothing_listed_at_all.match(small):
             return True
-        if phrases.NOTHING_LISTED.match(first.lower()) and not has_others:
+        if phrases.nothing_listed.match(first.lower()) and not has_others:
             return True
     if not rest or has_others:
         return False
     sentences = (first, split_sentence(rest)[0]) if wants_many else (first,)
-    return any(phrases.NOTHING_FOUND.match(each.lower()) for each in sentences)
+    return any(phrases.nothing_found.match(each.lower()) for each in sentences)
 
 
 def reports_no_problems(text: str) -> bool:
     """Whether a text reports that a check found nothing wrong."""
-    small = after(phrases.MARKS_OPENING, text)[:LONGEST_SENTENCE].lower()
-    return phrases.NO_PROBLEMS.match(small) is not None
+    small = after(phrases.marks_opening, text)[:LONGEST_SENTENCE].lower()
+    return phrases.no_problems.match(small) is not None
 
 
 def missing_noun(text: str) -> str | None:
@@ -256,15 +256,15 @@ def missing_noun(text: str) -> str | None:
         return None
     sentence = first_sentence(text.strip()).strip("*_#<> ")[:LONGEST_SENTENCE].lower()
     sentence = sentence.removeprefix(_THERE_IS[0]).removeprefix(_THERE_IS[1])
-    found = phrases.MISSING.match(sentence) or phrases.MISSING_STATE.match(sentence)
-    return None if found is None or phrases.NOTHING_TO_DO.match(sentence) else found["noun"]
+    found = phrases.missing.match(sentence) or phrases.missing_state.match(sentence)
+    return None if found is None or phrases.nothing_to_do.match(sentence) else found["noun"]
 
 
 def reports_none_of_all(text: str) -> bool:
     """Whether a text reports that nothing was found, where nothing in particular was asked for."""
-    return phrases.NONE_OF_ALL.match(text.strip()[:LONGEST_SENTENCE].lower()) is not None
+    return phrases.none_of_all.match(text.strip()[:LONGEST_SENTENCE].lower()) is not None
 
 
 def reports_nothing_to_do(text: str) -> bool:
     """Whether a text reports that there was nothing to do."""
-    return phrases.NOTHING_TO_DO.match(text.strip()[:LONGEST_SENTENCE].lower()) is not None
+    return phrases.nothing_to_do.match(text.strip()[:LONGEST_SENTENCE].lower()) is not None

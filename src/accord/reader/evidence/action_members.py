@@ -5,15 +5,16 @@ from typing import Any, Final
 
 from accord.reader.call import Call
 from accord.reader.evidence.facts import Facts, Verdict
-from accord.reader.lexicon import PARTICIPLES, base_forms, singular, squeezed, words
-from accord.reader.lexicon.languages import MEMBERS, in_english
+from accord.reader.lexicon import MEMBERS, OUTCOMES, base_forms, phrases, singular, squeezed
+from accord.reader.lexicon.phrases import ENGLISH_MEMBERS, in_english
 
 FEW: Final = 6
 OUTPUT: Final = frozenset({"output", "stdout", "result"})
-SAYING: Final = frozenset("status message success ok id code timestamp".split()) | MEMBERS.keys()
+SAYING: Final = (
+    frozenset("status message success ok id code timestamp".split()) | ENGLISH_MEMBERS.keys()
+)
 """What may stand beside the report of a deed."""
 LONG: Final = 200
-_REPORTS: Final = words("members.reports")
 _ENDINGS: Final = ("ed", "en")
 _PAYLOADS: Final = frozenset({"data", "result", "response"})
 _FINE: Final = ("success", "ok", "OK")
@@ -21,12 +22,13 @@ _BEGUN: Final = frozenset(
     "submitted queued pending started starting processing accepted scheduled in_progress".split()
 )
 _AFFECTED: Final = frozenset({"affected_entities", "affected_records", "affected_items"})
-_SUCCESS: Final = frozenset(name for name, english in MEMBERS.items() if english == "success")
-DONE: Final = frozenset({"success", "ok"}) | PARTICIPLES | _BEGUN | _SUCCESS
+_SUCCESS: Final = frozenset(
+    name for name, english in ENGLISH_MEMBERS.items() if english == "success"
+)
+DONE: Final = frozenset({"success", "ok"}) | OUTCOMES.done | _BEGUN | _SUCCESS
 _PLACES: Final = frozenset({"path", "uri", "file", "file_path", "filePath"})
 _FILE: Final = re.compile(r"[\w./\\-]{1,200}\.[a-z]\w{0,4}")
 _FETCHING: Final = frozenset({"get", "read", "show", "fetch"})
-_MADE: Final = re.compile(r"\b(?:created|generated|written|saved|exported)\b", re.I)
 _WRITTEN: Final = frozenset(
     "outputfile outputpath outputfilepath savedto savedpath savepath exportpath writtento".split()
 )
@@ -50,7 +52,7 @@ def reports_members(facts: Facts) -> Verdict | None:
 def _reports(facts: Facts, value: dict[str, Any]) -> bool:
     """Whether members report a deed, as far as they are all that is given."""
     call = facts.call
-    if len(value) <= FEW and not _REPORTS.isdisjoint(map(squeezed, value)):
+    if len(value) <= FEW and not MEMBERS.reports.isdisjoint(map(squeezed, value)):
         return True
     if call.intent == "list":
         return False
@@ -126,7 +128,7 @@ def _is_words(value: Any) -> bool:
 
 def _tells_deeds(value: dict[str, Any]) -> bool:
     """Whether all members tell what was created, updated, removed."""
-    if not value or not PARTICIPLES.issuperset(value):
+    if not value or not OUTCOMES.done.issuperset(value):
         return False
     return all(isinstance(each, list | int) for each in value.values())
 
@@ -151,7 +153,7 @@ def _tells_written(value: dict[str, Any], call: Call) -> bool:
         return True
     said = value.get("message")
     is_file = "convert" in call.words and any(name.endswith("filepath") for name in names)
-    return is_file and isinstance(said, str) and _MADE.search(in_english(said)) is not None
+    return is_file and isinstance(said, str) and phrases.made.search(in_english(said)) is not None
 
 
 def _has_begun(value: dict[str, Any], call: Call) -> bool:

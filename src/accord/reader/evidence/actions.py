@@ -1,6 +1,5 @@
 """Rules that say that a reply is that to a deed: by the tool's name, and by its words."""
 
-import re
 from typing import Final
 
 from accord.reader.call import Call
@@ -15,8 +14,8 @@ from accord.reader.evidence.action_members import (
     says_well,
 )
 from accord.reader.evidence.facts import Facts, Verdict
-from accord.reader.lexicon import squeezed, words
-from accord.reader.lexicon.languages import MEMBERS, in_english
+from accord.reader.lexicon import NAMES, phrases, squeezed
+from accord.reader.lexicon.phrases import ENGLISH_MEMBERS, in_english
 from accord.reader.sentences import (
     reports_completion,
     reports_completion_plainly,
@@ -28,7 +27,6 @@ from accord.reader.sentences import (
     reports_verb,
 )
 
-_EXPORTING: Final = words("names.exporting")
 _MOST_LINES: Final = 4
 _SAID: Final = (*OUTPUT, "stderr", "return_value", "returnValue")
 _UNCONFIRMED: Final = frozenset(
@@ -37,20 +35,9 @@ _UNCONFIRMED: Final = frozenset(
 )
 _NAMING: Final = ("id", "Id", "number", "Number", "ref", "Ref", "reference", "status", "state")
 """What only that has which was made."""
-_CONFIRM: Final = re.compile(
-    r"(?:\b(?:call|pass|set|use|again|with|add|provide)\b|传|设置)[^\n]{0,80}?"
-    r"\bconfirm(?:ed)?`?\s*[=:]\s*[`\"']?true\b",
-    re.I,
-)
-_REPORTS: Final = re.compile(
-    r"\W{0,4}(?:[a-z]+ed|success\w*|done|ok)\b|(?:command|process) started with pid \d"
-    r"|[^\n]{1,400}[.!:…]\n",
-    re.I,
-)
-"""A first line that is no line of an output, but a sentence, or begins with a deed."""
 _SHOWING: Final = frozenset({"display", "show", "open", "view", "preview"})
 _SHOTS: Final = frozenset("screenshot screen image page snapshot frame pane window".split())
-_MESSAGES: Final = tuple(name for name, english in MEMBERS.items() if english == "message")
+_MESSAGES: Final = tuple(name for name, english in ENGLISH_MEMBERS.items() if english == "message")
 _KEPT: Final = frozenset({"added", "saved", "created", "recorded", "submitted", "posted"})
 
 
@@ -66,7 +53,7 @@ def _wants_word(facts: Facts) -> bool:
     if type(value) is dict and not _UNCONFIRMED.isdisjoint(value):
         is_asked = any(value.get(each) is True for each in _UNCONFIRMED)
         return is_asked and not any(name in DONE or name.endswith(_NAMING) for name in value)
-    if words is None or "onfirm" not in words or _CONFIRM.search(words) is None:
+    if words is None or "onfirm" not in words or phrases.confirm.search(words) is None:
         return False
     return not reports_completion(words)
 
@@ -83,7 +70,7 @@ def acted(facts: Facts) -> Verdict | None:
 def _is_given(facts: Facts) -> bool:
     """Whether a tool that makes something to take away gives it, and no report on it."""
     name = facts.call.words
-    if _EXPORTING.isdisjoint(name[:1]) or "to" in name or facts.value in (None, "", [], {}):
+    if NAMES.exporting.isdisjoint(name[:1]) or "to" in name or facts.value in (None, "", [], {}):
         return False
     if name[0] == "capture" and _SHOTS.isdisjoint(name):
         return False
@@ -123,7 +110,11 @@ def reports_done(facts: Facts) -> Verdict | None:
         return Verdict("action", "guess")
     if call.wants_many:
         return _done_by_noun(facts, words)
-    is_output = call.gives_output and "\n" in words.strip() and _REPORTS.match(words) is None
+    is_output = (
+        call.gives_output
+        and "\n" in words.strip()
+        and phrases.sentence_of_output.match(words) is None
+    )
     if call.intent in ("run", "make") and not is_output and reports_completion(words):
         return Verdict("action", "likely")
     if (
@@ -210,7 +201,7 @@ def _message(facts: Facts) -> str | None:
     said = facts.message
     if not said and isinstance(facts.value, dict):
         said = facts.value.get("message")
-        if said is None and not MEMBERS.keys().isdisjoint(facts.value):
+        if said is None and not ENGLISH_MEMBERS.keys().isdisjoint(facts.value):
             said = next((facts.value[name] for name in _MESSAGES if name in facts.value), None)
     return in_english(said) if isinstance(said, str) else None
 

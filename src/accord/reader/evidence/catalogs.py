@@ -1,6 +1,5 @@
 """Evidence that a reply is a list of tools: what they are called, what they take, what they do."""
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -10,30 +9,13 @@ from accord.reader.evidence.facts import Facts, Verdict
 from accord.reader.items import Items
 from accord.reader.items.fields import is_catalog
 from accord.reader.keyed import entries, keyed
-from accord.reader.lexicon import ordered, singular, squeezed, words
-from accord.reader.lexicon.members import member_of
+from accord.reader.lexicon import MEMBERS, NAMES, member_of, ordered, phrases, singular, squeezed
 from accord.reader.reading import Confidence
 
-_DESCRIBED: Final = words("names.catalog")
-_WITH_PARAMETERS: Final = words("names.catalog-with-parameters")
-_ANY_NOUN: Final = _DESCRIBED | _WITH_PARAMETERS
-_OF_TOOLS: Final = words("names.of-tools")
-_ONLY_TOOLS: Final = words("names.only-tools")
-_NO_GROUPS: Final = words("members.no-groups")
-_TOOL_NAMES: Final = words("members.tool-names")
+_ANY_NOUN: Final = NAMES.catalog | NAMES.catalog_with_parameters
 _NAMES: Final = (*ordered("members.tool-names"), *ordered("members.names"))
 _TAKES: Final = ordered("members.tool-takes")
 _SAYS: Final = ordered("members.tool-says")
-_A_TOOL: Final = re.compile(r"\b(?:tool|command|skill)s?\b")
-_TOLD_TOOLS: Final = re.compile(
-    r"\W{0,6}(?:(?:available|supported|all|my|the) )*(?:mcp )?(?:tools|commands|functions|skills)\b"
-    r"(?: (?:available|supported)\b[^:\n]{0,40})?[^\w\n]{0,6}(?:\(\d{1,4}[^()\n]{0,20}\))?:?\s*\n",
-    re.I,
-)
-"""`Available tools:`, above what they are."""
-_TOLD_ITEM: Final = re.compile(
-    r"\W{0,6}[\w./:-]{1,80}(?:\s?\([^()\n]{0,200}\))?[`*_]{0,3}\s*(?:[:\u2013\u2014-]|[=-]>)[*_]{0,3}\s\S"
-)
 _MOST_CHECKED: Final = 20
 """Items of a list that are looked at."""
 
@@ -70,7 +52,7 @@ def _are_tools(items: list[Any], nouns: set[str]) -> bool:
     """Whether items have a name, and what they take or do, as far as their noun demands."""
     if nouns.isdisjoint(_ANY_NOUN):
         first = items[0]
-        if type(first) is not dict or _TOOL_NAMES.isdisjoint(map(squeezed, first)):
+        if type(first) is not dict or MEMBERS.tool_names.isdisjoint(map(squeezed, first)):
             return False
     few = [_unwrapped(each) for each in items[:_MOST_CHECKED]]
     if not all(isinstance(each, dict) and _name_of(each) for each in few):
@@ -78,11 +60,11 @@ def _are_tools(items: list[Any], nouns: set[str]) -> bool:
     members = [{squeezed(name) for name, each in item.items() if each is not None} for item in few]
     takes = sum(not each.isdisjoint(_TAKES) for each in members)
     says = sum(not each.isdisjoint(_SAYS) for each in members)
-    is_named = all(not _TOOL_NAMES.isdisjoint(each) for each in members)
+    is_named = all(not MEMBERS.tool_names.isdisjoint(each) for each in members)
     most = len(few) / 2
-    if not nouns.isdisjoint(_DESCRIBED):
+    if not nouns.isdisjoint(NAMES.catalog):
         return takes > most or says > most
-    if not nouns.isdisjoint(_WITH_PARAMETERS):
+    if not nouns.isdisjoint(NAMES.catalog_with_parameters):
         return takes > most and (is_named or says > most)
     return is_named and takes == says == len(few)
 
@@ -127,7 +109,7 @@ def _told_tools(facts: Facts, value: dict[str, Any]) -> Verdict | None:
 
 
 def _catalogs_in(value: Mapping[str, Any]) -> list[str]:
-    return [name for name in value if member_of(name).noun in _DESCRIBED]
+    return [name for name in value if member_of(name).noun in NAMES.catalog]
 
 
 def _told_under(
@@ -165,7 +147,7 @@ def _grouped_tools(value: Mapping[str, Any]) -> Collection | None:
 
 def _in_groups(value: Mapping[str, Any]) -> list[Any] | None:
     """The tools in several groups, where there is nothing else."""
-    if len(value) < 2 or not _NO_GROUPS.isdisjoint(value):
+    if len(value) < 2 or not MEMBERS.no_groups.isdisjoint(value):
         return None
     found: list[Any] = []
     for name, group in value.items():
@@ -185,7 +167,9 @@ def _is_named(tool: Any) -> bool:
 def _lists_tools(facts: Facts) -> bool:
     """Whether the tool is named for tools: `list_tools`, `tool_list`; not `tool_list_files`."""
     call = facts.call
-    is_named = "tools" in call.words or ("tool" in call.words and _OF_TOOLS.issuperset(call.words))
+    is_named = "tools" in call.words or (
+        "tool" in call.words and NAMES.of_tools.issuperset(call.words)
+    )
     return is_named and call.wants_many
 
 
@@ -198,27 +182,27 @@ def _without(value: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def tells_tools(told: str) -> bool:
     """Whether a text begins with a heading of tools: `Available tools:`."""
-    return _TOLD_TOOLS.match(told) is not None
+    return phrases.tools_heading.match(told) is not None
 
 
 def kind_of_list(facts: Facts, found: Items | None, *around: str) -> ResponseType:
     """A list, or a catalog where a tool that lists tools says that these are some."""
     call = facts.call
-    if "tools" in call.words and _ONLY_TOOLS.issuperset(call.words):
+    if "tools" in call.words and NAMES.only_tools.issuperset(call.words):
         return "tool_catalog"
-    if _lists_tools(facts) and any(_A_TOOL.search(each.lower()) for each in around):
+    if _lists_tools(facts) and any(phrases.a_tool.search(each.lower()) for each in around):
         return "tool_catalog"
     if found is None or not found.items or not all(map(_is_described, found.items)):
         return "list"
     plural = call.words[-1] if call.words else ""
-    is_asked = call.wants_many and plural != singular(plural) and singular(plural) in _DESCRIBED
+    is_asked = call.wants_many and plural != singular(plural) and singular(plural) in NAMES.catalog
     return "tool_catalog" if is_asked or tells_tools(facts.words or "") else "list"
 
 
 def _is_described(item: Any) -> bool:
     """Whether an item in a text is a name, and what it is for."""
     if isinstance(item, str):
-        return _TOLD_ITEM.match(item) is not None
+        return phrases.tool_item.match(item) is not None
     return isinstance(item, dict) and not set(map(squeezed, item)).isdisjoint(_SAYS)
 
 

@@ -15,7 +15,7 @@ from accord.reader.evidence.failure_text import (
     says_failed_to_give,
 )
 from accord.reader.evidence.failures import failed
-from accord.reader.lexicon import singular, squeezed, words
+from accord.reader.lexicon import NAMES, phrases, singular, squeezed
 from accord.reader.sentences import (
     missing_noun,
     reports_all_failed,
@@ -28,41 +28,10 @@ from accord.reader.sentences import (
     split_sentence,
 )
 
-_REFUSING: Final = words("names.refusing")
-_PLAIN_VERBS: Final = words("names.plain-verbs")
-_NO_NOUN: Final = words("names.no-noun")
-_EXITED: Final = re.compile(
-    r"\b(?:exit|return)(?:ed with)?[ _]?(?:code|status)?\W{1,4}([1-9]\d{0,2})\W*$"
-)
-_BEGINS_EXITED: Final = re.compile(
-    r"\W{0,4}(?:exit (?:code|status)|status code(?=\W{1,4}\d{1,2}\b))\W{1,4}([1-9]\d{0,2})\W*\n"
-)
-_FAILED: Final = re.compile(r"\W{0,4}(?:failed|error|unable|could not)\b", re.I)
-_ADVISED: Final = re.compile(
-    r"\W{0,4}no [^.!\n]{1,80}[.!] (?:please|start|launch|open|connect|call|run|use|select)\b", re.I
-)
-"""What has to be there first is not: `No active page. Launch a browser first.`"""
-_NO_SESSION: Final = re.compile(
-    r"no (?:active|current|connected|selected|loaded) (?:\w+ )?"
-    r"(?P<what>session|connection|workspace|debugger|document)\b"
-    r"(?: (?:found|available|set|selected|loaded|open))?[.!](?: |$)"
-    r"|no (?P<state>[a-z]+) is (?:open|active|connected|selected|loaded|attached)\b"
-)
-"""What every call needs first: `No active debugging session. Start one first.`"""
-_CONFIGURE: Final = re.compile(r"\b(?:[Ss]et|[Ee]xport) [A-Z][A-Z0-9]*_[A-Z0-9_]{2,}\b")
-"""What has to be set before the tool does anything: `Set ALLOW_WRITES=true to enable it.`"""
-_TRACEBACK: Final = re.compile(r"\s*Traceback \(most recent call last\)")
-_RAISED: Final = re.compile(r"\n[\w.]{1,80}(?:Error|Exception)\b[^\n]*\s*\Z")
-_ENDS_WITH_ERROR: Final = re.compile(r"(?:^|[.!] )error:\s*$")
 _INVALID: Final = ("Error: Invalid regex", "Error: Invalid pattern", "Error: Invalid argument")
-_OWN_ERROR: Final = re.compile(r"Error: [^\n]{4,200}")
 _LABEL: Final = "error"
 """What begins an error, whatever was asked for."""
-_DEFINED: Final = re.compile(r"[ *_]*(?:[:(\u2013\u2014-]| is (?!not)| means\b)")
 _STATUS: Final = re.compile(r"[45]\d\d")
-_HEADING: Final = re.compile(r"[#=]|[^(){};]{1,120}:\s*$|[*_]{2}[^\n]{1,120}[*_]{2}$")
-_LABELLED: Final = re.compile(r"[*_>\s-]{0,8}[A-Z][\w ]{0,30}[*_]{0,2}:[*_]{0,2}\s")
-_ECHO: Final = re.compile(r"[\w ]{1,30}: (\S.*)$")
 _PART: Final = re.compile(r"\w{3,}")
 _LONGEST_ADVICE: Final = 600
 """Characters of a refusal with its advice."""
@@ -126,7 +95,7 @@ def _error_of_list(facts: Facts) -> str | None:
         is_told = not (facts.gives_anything or facts.call.wants_many or facts.call.checks)
         if not is_told or not all(isinstance(each, str) for each in value):
             return None
-        is_failure = _FAILED.match(heading) is not None and says_failed(heading) == "strong"
+        is_failure = phrases.failed.match(heading) is not None and says_failed(heading) == "strong"
         return heading if is_failure else None
     only = value[0] if len(value) == 1 and isinstance(value[0], str) else None
     if only is None or says_failed_to_give(only, frozenset(), False) != "strong":
@@ -162,7 +131,7 @@ def _says_none(told: str) -> bool:
 
 
 def _is_headed_error(told: str) -> bool:
-    return _ENDS_WITH_ERROR.search(told[-_LONGEST_END:].lower()) is not None
+    return phrases.ends_with_error.search(told[-_LONGEST_END:].lower()) is not None
 
 
 # How much a text says that it failed
@@ -191,7 +160,7 @@ def _strength(facts: Facts, told: str) -> Strength | None:
     if _refuses(facts, told, missing):
         return "weak"
     is_missed = not call.wants_many and " not found" in told and facts.mentions(told)
-    if facts.says_none and not is_missed and not _FAILED.match(told):
+    if facts.says_none and not is_missed and not phrases.failed.match(told):
         return None
     if call.wants_many and _denies_call(facts, told):
         return "weak"
@@ -222,7 +191,7 @@ def _refuses(facts: Facts, told: str, missing: bool) -> bool:
     """Whether the call was turned down, or cannot be done for want of something."""
     call = facts.call
     is_act = call.intent == "act"
-    if is_act and _CONFIGURE.search(told[:_LONGEST_ADVICE]) and not reports_completion(told):
+    if is_act and phrases.configure.search(told[:_LONGEST_ADVICE]) and not reports_completion(told):
         return True
     if call.wants_many and _lacks_session(call, told):
         return True
@@ -246,7 +215,9 @@ def _is_about_given(facts: Facts, told: str) -> bool:
 def _is_defined(given: str, rest: str) -> bool:
     """Whether a text goes on as the definition of a word: a failure, an HTTP status."""
     is_word = given.replace(" ", "").isalpha() and may_fail(given) and given != _LABEL
-    return _STATUS.fullmatch(given) is not None or (is_word and _DEFINED.match(rest) is not None)
+    return _STATUS.fullmatch(given) is not None or (
+        is_word and phrases.defined.match(rest) is not None
+    )
 
 
 def _rejects_argument(facts: Facts, told: str) -> bool:
@@ -285,22 +256,22 @@ def _below_headings(facts: Facts, told: str) -> str | None:
         number += 1
     below = lines[number:]
     is_long = sum(map(len, below)) > _LONGEST_BELOW or (facts.call.wants_many and len(below) > 2)
-    if not number or is_long or sum(map(bool, map(_LABELLED.match, below))) > 1:
+    if not number or is_long or sum(map(bool, map(phrases.labelled.match, below))) > 1:
         return None
     return "\n".join(below)
 
 
 def _is_heading(facts: Facts, line: str) -> bool:
     """Whether a line is a heading, or repeats what the tool was given under a label."""
-    if _HEADING.match(line):
+    if phrases.heading.match(line):
         return True
-    echo = _ECHO.match(line)
+    echo = phrases.echo.match(line)
     return echo is not None and echo[1] in facts.arguments.values()
 
 
 def _is_own_error(facts: Facts, told: str) -> bool:
     """Whether a line is no line of a log, but speaks of what was asked for."""
-    if _OWN_ERROR.fullmatch(told) is None:
+    if phrases.own_error.fullmatch(told) is None:
         return False
     names = [name for name in facts.arguments if name in told]
     return any("_" in name for name in names) or (bool(names) and told.startswith(_INVALID))
@@ -308,12 +279,12 @@ def _is_own_error(facts: Facts, told: str) -> bool:
 
 def _lacks_session(call: Call, told: str) -> bool:
     """Whether what has to be there before anything can be listed is not."""
-    found = _NO_SESSION.match(told.lower())
+    found = phrases.no_session.match(told.lower())
     noun = found and (found["what"] or found["state"])
     if not noun or noun in call.nouns:
         return False
     return found is not None and (
-        found["what"] is not None or singular(noun) == noun not in _NO_NOUN
+        found["what"] is not None or singular(noun) == noun not in NAMES.no_noun
     )
 
 
@@ -324,7 +295,7 @@ def _given_strength(facts: Facts, told: str, missing: bool) -> Strength | None:
         return "weak"
     own = frozenset(call.words[:1]) if call.gives_prose else call.nouns.union(call.words)
     mentions = facts.mentions(told)
-    return says_failed_to_give(told, own - _PLAIN_VERBS, mentions, is_told=call.gives_prose)
+    return says_failed_to_give(told, own - NAMES.plain_verbs, mentions, is_told=call.gives_prose)
 
 
 def _is_short(told: str) -> bool:
@@ -336,16 +307,16 @@ def _is_short(told: str) -> bool:
 
 def _raised(told: str) -> bool:
     """Whether a text is the traceback of what was run, or ends with it."""
-    if _TRACEBACK.match(told):
+    if phrases.traceback.match(told):
         return True
     is_traced = "\nTraceback (most recent call last)" in told
-    return is_traced and _RAISED.search(told[-_LONGEST_SAID:]) is not None
+    return is_traced and phrases.raised.search(told[-_LONGEST_SAID:]) is not None
 
 
 def _is_denial(call: Call) -> bool:
     """Whether the verb of a tool is one that denies: `block_user`, not `edit_block`."""
-    verbs = (word for word in call.words if is_action_verb(word) or word in _REFUSING)
-    return next(verbs, "") in _REFUSING
+    verbs = (word for word in call.words if is_action_verb(word) or word in NAMES.refusing)
+    return next(verbs, "") in NAMES.refusing
 
 
 def _denies_call(facts: Facts, told: str) -> bool:
@@ -362,7 +333,7 @@ def _missing(facts: Facts, told: str) -> bool:
     if call.asks_for_all and reports_none_of_all(told):
         return False
     noun = missing_noun(told)
-    if noun is None or call.intent == "act" or _ADVISED.match(told):
+    if noun is None or call.intent == "act" or phrases.advised.match(told):
         return noun is not None
     return singular(noun) == noun and (noun in call.nouns or facts.mentions(told))
 
@@ -371,6 +342,6 @@ def _exit_said(facts: Facts, told: str) -> Sign | None:
     """The exit code of what was run, where the last or the first line of the output says it."""
     if not (facts.call.intent == "run" or facts.call.gives_output):
         return None
-    found = _EXITED.search(told.rstrip()[-_LONGEST_END:].lower())
-    found = found or _BEGINS_EXITED.match(told[:_LONGEST_END].lower())
+    found = phrases.exited.search(told.rstrip()[-_LONGEST_END:].lower())
+    found = found or phrases.begins_exited.match(told[:_LONGEST_END].lower())
     return None if found is None else Sign("exit-code", told.strip(), int(found[1]))

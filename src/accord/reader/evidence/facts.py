@@ -12,14 +12,11 @@ from accord.reader.evidence.failure_members import Sign
 from accord.reader.formats.json_text import parse_json
 from accord.reader.items import Items
 from accord.reader.items.lines import FRAME, unframed
-from accord.reader.lexicon import ordered, words
-from accord.reader.lexicon.languages import in_english
-from accord.reader.lexicon.members import is_of_list, member_of
-from accord.reader.lexicon.phrases import CROSSES
+from accord.reader.lexicon import MEMBERS, is_of_list, member_of, ordered, phrases
+from accord.reader.lexicon.phrases import in_english
 from accord.reader.reading import Confidence
 from accord.reader.sentences import reports_nothing_found
 
-_TEXT_MEMBERS: Final = words("members.texts")
 _NONE: Final = ordered("languages.none")
 _MOST_MEMBERS: Final = 6
 """An object of more members holds more than one text."""
@@ -67,13 +64,13 @@ class Facts(msgspec.Struct, kw_only=True):
     def _words_in(self, value: dict[str, Any]) -> Any:
         """The text that an object is about, if it is."""
         if len(value) > 1:
-            if self.call.wants_many and not _TEXT_MEMBERS.isdisjoint(value):
+            if self.call.wants_many and not MEMBERS.texts.isdisjoint(value):
                 self.member = _text_in(value)
             return value[self.member] if self.member is not None else None
         for name, only in value.items():
             if only is None:
                 return self.message  # which is all that is said
-            if name in _TEXT_MEMBERS:
+            if name in MEMBERS.texts:
                 self.member = name
                 return only
         return None
@@ -126,7 +123,7 @@ class Facts(msgspec.Struct, kw_only=True):
 
     def _is_missed(self, told: str) -> bool:
         """Whether a line in another language says that something was not found."""
-        if self.call.intent != "list" or "\n" in told.strip() or told[0] in CROSSES:
+        if self.call.intent != "list" or "\n" in told.strip() or phrases.cross.match(told):
             return False
         return "not found" in told or ("found" in told and told.startswith(_NONE))
 
@@ -157,7 +154,7 @@ def _text_in(value: Mapping[str, Any]) -> str | None:
         return None
     if any(isinstance(each, list) for each in value.values()):
         return None
-    names = [name for name in value if name in _TEXT_MEMBERS and _is_several(value[name])]
+    names = [name for name in value if name in MEMBERS.texts and _is_several(value[name])]
     return names[0] if len(names) == 1 else None
 
 

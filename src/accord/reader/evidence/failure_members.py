@@ -9,16 +9,12 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from accord.reader.evidence.failure_text import says_failed
-from accord.reader.lexicon import PARTICIPLES, base_forms, memo, ordered, squeezed, words
-from accord.reader.lexicon.languages import MEMBERS, in_english
+from accord.reader.lexicon import MEMBERS, OUTCOMES, base_forms, memo, ordered, squeezed
+from accord.reader.lexicon.phrases import ENGLISH_MEMBERS, in_english
 from accord.reader.reading import Confidence
 from accord.reader.sentences import reports_nothing_to_do
 
-_SUCCESS_FLAGS: Final = words("members.success-flags")
-_FAILURE_FLAGS: Final = words("members.failure-flags")
-_ERRORS: Final = words("members.errors")
 _ERROR_LISTS: Final = (*ordered("members.errors"), "errormessages")
-_ERROR_NAMES: Final = words("members.error-names")
 _REASONS: Final = ordered("members.reasons")
 _INNER_REASONS: Final = (*_REASONS, *ordered("members.inner-reasons"))
 _ERROR_OBJECTS: Final = ordered("members.error-objects")
@@ -26,17 +22,14 @@ _CODES: Final = ordered("members.codes")
 _OUTCOMES: Final = ordered("members.outcomes")
 _STATUSES: Final = ordered("members.http-statuses")
 _PAYLOADS: Final = ordered("members.payloads")
-_BAD: Final = words("outcomes.bad")
-_BAD_STARTS: Final = tuple(f"{word}_" for word in words("outcomes.bad-starts"))
-_BAD_ENDS: Final = (*(f"_{word}" for word in _BAD), "not_found")
-_FINE: Final = words("outcomes.fine")
-_DONE: Final = PARTICIPLES | {"found"}
-_TOLD_DONE: Final = words("members.told-done")
+_BAD_STARTS: Final = tuple(f"{word}_" for word in OUTCOMES.bad_starts)
+_BAD_ENDS: Final = (*(f"_{word}" for word in OUTCOMES.bad), "not_found")
+_DONE: Final = OUTCOMES.done | {"found"}
 _WHY: Final = ordered("members.why")
 _TOLD: Final = frozenset((*_REASONS, *_CODES))
 """Members that only tell of a failure."""
 _NO: Final = ("false", "False")
-_NO_ERROR: Final = tuple(words("outcomes.no-error") - {"true", "True"})
+_NO_ERROR: Final = tuple(OUTCOMES.no_error - {"true", "True"})
 _NO_PAYLOAD: Final[tuple[Any, ...]] = (None, False, 0, "", [], {}, *_NO, "error", "failed", "fail")
 _OF_DATABASE: Final = frozenset({"code", "details", "hint", "message"})
 _JSEND: Final = frozenset({"status", "data", "message", "code"})
@@ -77,7 +70,7 @@ class Sign(NamedTuple):
 @memo
 def _plain(name: str) -> str:
     """Return a name in one spelling, in English."""
-    return MEMBERS.get(name) or squeezed(name)
+    return ENGLISH_MEMBERS.get(name) or squeezed(name)
 
 
 def _members(value: Mapping[str, Any]) -> Members:
@@ -110,7 +103,7 @@ def _sign(rule: str, members: Members, confidence: Confidence = "certain") -> Si
     places = (_members(error), members) if isinstance(error, dict) else (members,)
     found = (place[name] for place in places for name in _CODES if name in place)
     code = next((each for each in found if isinstance(each, str) or type(each) is int), None)
-    if isinstance(code, str) and code.lower() in _BAD:
+    if isinstance(code, str) and code.lower() in OUTCOMES.bad:
         code = None
     return Sign(rule, _reason_in(members) or _NO_MESSAGE, code, None, confidence)
 
@@ -142,14 +135,14 @@ def _reason_in(members: Members, depth: int = 0) -> str | None:
 
 def _flag(members: Members) -> Sign | None:
     """`success: false`, `isError: true`."""
-    for name in _SUCCESS_FLAGS & members.keys():
+    for name in MEMBERS.success_flags & members.keys():
         if members[name] is False or members[name] in _NO:
             return _sign("flag-false", members)
     if members.get("response") == "False" or (
         members.get("success") == 0 and _has_no_data(members)
     ):
         return _sign("flag-false", members)
-    for name in _FAILURE_FLAGS & members.keys():
+    for name in MEMBERS.failure_flags & members.keys():
         if members[name] is True and (name == "iserror" or _reason_in(members)):
             return _sign("flag-is-error", members)
     return None
@@ -174,7 +167,7 @@ def _flag_within(inner: Members) -> Sign | None:
     code = inner.get("code")
     if inner.keys() == _OF_DATABASE and isinstance(code, str) and len(code) == len("42P01"):
         return _sign("error-named", inner)
-    if any(inner.get(name) is False for name in _SUCCESS_FLAGS):
+    if any(inner.get(name) is False for name in MEMBERS.success_flags):
         return _sign("flag-false", inner)
     if isinstance(inner.get("error"), str) and inner["error"] and len(inner) <= _FEWEST:
         return _sign("error-member", inner)
@@ -190,7 +183,11 @@ def _undone(members: Members) -> Sign | None:
     if reasons:
         is_needed = not any(map(reports_nothing_to_do, reasons))
         sign = _sign("deed-false", members) if is_needed else None
-        return sign if sign is None or not _TOLD_DONE.isdisjoint(undone) else _of_verb(sign, undone)
+        return (
+            sign
+            if sign is None or not MEMBERS.told_done.isdisjoint(undone)
+            else _of_verb(sign, undone)
+        )
     has_thing = any(isinstance(each, dict | int | float) and each for each in members.values())
     return _sign("not-found", members) if members.get("found") is False and not has_thing else None
 
@@ -203,7 +200,7 @@ def _of_verb(sign: Sign, undone: list[str]) -> Sign:
 
 def says_success(value: Mapping[str, Any]) -> bool:
     """Whether a flag says that it went well."""
-    return any(value.get(name) is True for name in _SUCCESS_FLAGS)
+    return any(value.get(name) is True for name in MEMBERS.success_flags)
 
 
 def _error_member(members: Members) -> Sign | None:
@@ -234,10 +231,10 @@ def _is_bad_number(number: Any) -> bool:
 
 def _errors_member(members: Members) -> Sign | None:
     """`errors: […]`, or `userErrors`, without data, as GraphQL says it."""
-    errors = next((members[name] for name in _ERRORS if members.get(name)), None)
+    errors = next((members[name] for name in MEMBERS.errors if members.get(name)), None)
     if not isinstance(errors, list | dict) or not errors or says_success(members):
         return None
-    beside = (*_ERRORS, "extensions", *(("found",) if members.get("found") is False else ()))
+    beside = (*MEMBERS.errors, "extensions", *(("found",) if members.get("found") is False else ()))
     others = {name: each for name, each in members.items() if name not in beside}
     if not all(map(_is_void, others.values())) and not _only_tells(others):
         return None
@@ -266,7 +263,7 @@ def _outcome_word(members: Members) -> Sign | None:
     if "id" in members:
         return None
     if any(members.get(name) for name in _PAYLOADS if name != "result"):
-        is_sure = small in _BAD and reason is not None and len(members) <= _FEW
+        is_sure = small in OUTCOMES.bad and reason is not None and len(members) <= _FEW
         return _sign("status-error", members, "likely") if is_sure else None
     if small != "error" and not reason and len(members) > 1:
         return None
@@ -288,7 +285,7 @@ def _is_data(value: Any) -> bool:
 def _is_bad(status: str) -> bool:
     """`error`, `failed`, and statuses that are made of such words: `task_not_found`."""
     word = status.lower().replace(" ", "_").replace("-", "_")
-    return word in _BAD or word.endswith(_BAD_ENDS) or word.startswith(_BAD_STARTS)
+    return word in OUTCOMES.bad or word.endswith(_BAD_ENDS) or word.startswith(_BAD_STARTS)
 
 
 def _status_number(members: Members) -> Sign | None:
@@ -335,11 +332,13 @@ def _error_type(members: Members) -> Sign | None:
     """`type: "error"`, `error_code`, `errorMessage`."""
     kind = members.get("type")
     is_typed = str(kind).lower() in ("error", "exception") and _reason_in(members, 1)
-    named = _ERROR_NAMES & members.keys()
+    named = MEMBERS.error_names & members.keys()
     is_named = any(members[name] and members[name] not in _NO_ERROR for name in named)
     if not (is_typed or is_named) or len(members) > _FEW or says_success(members):
         return None
-    others = (each for name, each in members.items() if name not in _ERROR_NAMES | _ERRORS)
+    others = (
+        each for name, each in members.items() if name not in MEMBERS.error_names | MEMBERS.errors
+    )
     if any(isinstance(each, list) and each for each in others):
         return None
     return _sign("error-named", members)
@@ -388,18 +387,18 @@ def _operation_outcome(members: Members) -> Sign | None:
 
 Rule = Callable[[Members], Sign | None]
 _RULES: Final[tuple[tuple[frozenset[str], Rule], ...]] = (
-    (_SUCCESS_FLAGS | _FAILURE_FLAGS | {"response"}, _flag),
+    (MEMBERS.success_flags | MEMBERS.failure_flags | {"response"}, _flag),
     (frozenset({"data", "result"}), _within),
     (_DONE, _undone),
     (frozenset({"error", "err"}), _error_member),
-    (_ERRORS, _errors_member),
+    (MEMBERS.errors, _errors_member),
     (frozenset(_OUTCOMES), _outcome_word),
     (frozenset((*_STATUSES, "errcode", "retcode")), _status_number),
     (frozenset({"data"}), _status_within),
     (frozenset({"response"}), _exchange),
     (frozenset({"resourcetype"}), _operation_outcome),
     (frozenset({"detail", "documentationurl"}), _detail_alone),
-    (_ERROR_NAMES | {"type"}, _error_type),
+    (MEMBERS.error_names | {"type"}, _error_type),
     (frozenset({"message", "msg"}), _message),
 )
 """Each with the members that it looks for: one of them has to be there."""

@@ -4,9 +4,8 @@ import re
 from collections.abc import Collection
 from typing import Final, Literal
 
-from accord.reader.lexicon import base_forms, ordered, patterns
-from accord.reader.lexicon.phrases import CROSSES
-from accord.reader.patterns import any_of, any_word
+from accord.reader.lexicon import base_forms, phrases
+from accord.reader.lexicon.phrases import FRAGMENTS
 from accord.reader.sentences import after, first_sentence, reports_any_action
 
 _LONGEST_ERROR: Final = 4_000
@@ -21,80 +20,33 @@ _OF_A_DOCUMENT: Final = 2
 _LONGEST_LINE: Final = 200
 """Characters of a line that a tool says by itself, rather than of a paragraph."""
 
-_MARKS: Final = re.compile(
-    r"""[\s"'`*#>]*(?:[^\w\s<>()\[\]{}"'`$/.,;:@\\+=~-]{1,4}\s+)?[*_`]*"""
-    r"(?:\[[A-Za-z][\w -]{2,40}\]\s+)?"
-    r"(?:(?i:result|response|output|reply): |(?i:status): (?=[45]\d\d))?"
-)
-"""What stands before a sentence: signs, quotes, pictures, a label."""
-_ELEMENT: Final = re.compile(
-    r"<(?P<name>(?:\w{1,40}[_-])?error)(?: [^<>]{1,80})?>"
-    r"|<status>\s*(?:[\w-]{1,40}[_ -])?(?P<bad>error|failed|failure)\s*</"
-)
-_CROSS: Final = re.compile(
-    rf"""[\s"'`*#>]*(?:[{CROSSES}]|\[(?:error|err|fatal|failed|failure|exception)\])""", re.I
-)
 
-_STRONG: Final = any_of(*patterns("phrases.strong"))
-_ERROR_NUMBER: Final = re.compile(r"E[A-Z]{4,}\b[:,]")
-_NAMED: Final = re.compile(r"[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+: (?:\S+ ){3}")
-"""An error that begins with its name, and goes on with a sentence: `LIMIT_REACHED: only 5 …`"""
-_CLASS: Final = (
-    r"(?:\w{1,60}\.){1,8}(?:\w{0,60}(?:Error|Exception)|(?<=\berrors\.)[A-Z]\w{1,60}"
-    r"|(?<=\bexceptions\.)[A-Z]\w{1,60})"
-)
-_TOLD_OF: Final = r"(?! (?:is|are|was|were|means|occurs|happens|indicates|can|may|and|or)\b)"
-_ERRNO: Final = re.compile(
-    rf"{_ERROR_NUMBER.pattern}"
-    rf"|\({_CLASS}\){_TOLD_OF} \S|{_CLASS}: \S"
-    r"|(?:\S+ ){0,3}(?:\w*::)?(?:ERR_[A-Z]{3}|E(?:CONN|NOTF|NOENT|ACCES|PERM|TIMEDO|HOST|ADDR))"
-)
-"""What the system calls an error, also after the name of what was called.
-
-Or the class of an exception and its message: `(sqlite3.OperationalError) no such table: users`.
-"""
-_STARTS: Final = any_of(*patterns("phrases.starts"))
-_WITHIN: Final = any_of(*patterns("phrases.within"))
-_CODE: Final = re.compile(
-    r"(?:[a-z]+_){0,12}(?:not_found|failed|error|denied|required|unauthorized|forbidden|expired|not_authed"
-    r"|rate_limited|(?:invalid|missing|unknown|no|not|already|cannot)_[a-z_]+)"
-)
-"""An error that is told by its name alone: `channel_not_found`."""
-_NEGATION: Final = any_of(*patterns("phrases.negation"))
-_BAD: Final = any_word(ordered("phrases.fragments"))
-"""Parts of words without any of which no text says that something failed."""
 Strength = Literal["strong", "weak"]
-_TECHNICAL: Final = any_of(*patterns("phrases.technical"))
-_REJECTION: Final = any_of(*patterns("phrases.rejection"))
-
-
-_DENIED_GIVEN: Final = any_of(*patterns("phrases.denied-given"))
 
 
 def denies_given(line: str) -> bool:
     """Whether a line about what was given denies something, and reports nothing done."""
     line = _without_quotes(line)
-    return _DENIED_GIVEN.match(line.lower()) is not None and not reports_any_action(line)
+    return phrases.denied_given.match(line.lower()) is not None and not reports_any_action(line)
 
 
 def rejects_value(text: str) -> bool:
     """Whether a text says what is wrong with a value: `This field must be unique.`"""
-    return len(text) <= _LONGEST_DENIAL and _REJECTION.match(text.strip().lower()) is not None
-
-
-_FAILED_IN_CHINESE: Final = re.compile(
-    r"[^\n,;\uff0c\u3002\uff1b]{0,30}(?:失败|失敗|未找到|找不到|不存在|没有打开|沒有打開|无法|無法)"
-)
+    return (
+        len(text) <= _LONGEST_DENIAL and phrases.rejection.match(text.strip().lower()) is not None
+    )
 
 
 def may_fail(text: str) -> bool:
     """Whether any of the words is there without which no text says that something failed."""
     small = text[:_LONGEST_ERROR].lower()
-    if _BAD.search(small) is not None:
+    if FRAGMENTS.search(small) is not None:
         return True
-    if not small.isascii() and (_STRONG.match(small) or _FAILED_IN_CHINESE.match(small)):
+    if not small.isascii() and (
+        phrases.strong.match(small) or phrases.failed_in_chinese.match(small)
+    ):
         return True
-    return _CROSS.match(text) is not None or _ERROR_NUMBER.match(text) is not None
+    return phrases.cross.match(text) is not None or phrases.error_number.match(text) is not None
 
 
 def says_failed(
@@ -114,7 +66,7 @@ def says_failed(
     words = text.strip()
     if not words or len(words) > _LONGEST_ERROR:
         return None
-    if words[0] == "<" and _ELEMENT.match(words):
+    if words[0] == "<" and phrases.element.match(words):
         return "strong" if _element_failed(words) else None
     lines = _marked([line for line in words.splitlines() if line.strip()])
     is_titled = lines[0].startswith("#")
@@ -127,13 +79,15 @@ def says_failed(
     if is_titled and _is_record(lines[1:]):
         return None
     opening = _opening(lines)
-    first = after(_MARKS, opening)
+    first = after(phrases.marks, opening)
     small = first[:_LONGEST_DENIAL].lower()
-    if _is_strong(small) or _ERRNO.match(first):
+    if _is_strong(small) or phrases.errno.match(first):
         return "strong"
     if checks:
-        return "weak" if len(lines) == 1 and _NO_INPUT.match(small) else None
-    return "strong" if _CROSS.match(opening) else _says_weakly(words, lines, is_act, wants_many)
+        return "weak" if len(lines) == 1 and phrases.no_input.match(small) else None
+    return (
+        "strong" if phrases.cross.match(opening) else _says_weakly(words, lines, is_act, wants_many)
+    )
 
 
 def _are_tagged(lines: list[str]) -> bool:
@@ -142,7 +96,7 @@ def _are_tagged(lines: list[str]) -> bool:
 
 
 def _are_numbered(lines: list[str]) -> bool:
-    return len(lines) > 1 and all(map(_NUMBERED.match, lines))
+    return len(lines) > 1 and all(map(phrases.numbered.match, lines))
 
 
 def _is_strong(small: str) -> bool:
@@ -152,7 +106,7 @@ def _is_strong(small: str) -> bool:
     """
     is_advice = small.startswith(("error: set ", "error: enable ", "error: first "))
     is_sure = is_advice or small.startswith("error ")
-    return _STRONG.match(small) is not None and (is_sure or not reports_any_action(small))
+    return phrases.strong.match(small) is not None and (is_sure or not reports_any_action(small))
 
 
 def _says_weakly(words: str, lines: list[str], is_act: bool, wants_many: bool) -> Strength | None:
@@ -160,15 +114,15 @@ def _says_weakly(words: str, lines: list[str], is_act: bool, wants_many: bool) -
     if len(words) > _LONGEST_ADVICE or len(lines) > _MOST_LINES or _is_record(lines):
         return None
     is_foreign = len(lines) < _MOST_LABELS and not (wants_many or words.isascii())
-    if is_foreign and _FAILED_IN_CHINESE.match(words):
+    if is_foreign and phrases.failed_in_chinese.match(words):
         return "weak"
-    first = after(_MARKS, _opening(lines))
+    first = after(phrases.marks, _opening(lines))
     sentence = first_sentence(first)
-    if len(sentence) > _LONGEST_DENIAL or (not is_act and _ASKS.match(first.lower())):
+    if len(sentence) > _LONGEST_DENIAL or (not is_act and phrases.question.match(first.lower())):
         return None
-    is_bad = _NAMED.match(first) is not None or _begins_badly(sentence, len(lines))
+    is_bad = phrases.named.match(first) is not None or _begins_badly(sentence, len(lines))
     is_bad = is_bad and not (is_act and reports_any_action(sentence))
-    if is_bad or ("_" in words and _CODE.fullmatch(words)):
+    if is_bad or ("_" in words and phrases.code.fullmatch(words)):
         return "weak"
     if len(words) > _LONGEST_SHORT or len(lines) > (1 if wants_many else _MOST_SHORT_LINES):
         return None
@@ -177,14 +131,14 @@ def _says_weakly(words: str, lines: list[str], is_act: bool, wants_many: bool) -
 
 def _marked(lines: list[str]) -> list[str]:
     """The lines with a title that is underlined marked as a heading instead."""
-    if len(lines) > 1 and _UNDERLINE.fullmatch(lines[1]):
+    if len(lines) > 1 and phrases.underline.fullmatch(lines[1]):
         return [f"# {lines[0]}", *lines[2:]]
     return lines
 
 
 def _element_failed(words: str) -> bool:
     """Whether a text is the element of an error, or begins with the status of a failure."""
-    found = _ELEMENT.match(words)
+    found = phrases.element.match(words)
     if found is None or found["bad"]:
         return found is not None
     end = f"</{found['name']}>"
@@ -194,44 +148,36 @@ def _element_failed(words: str) -> bool:
 def _begins_badly(sentence: str, lines: int) -> bool:
     small = sentence.lower()
     is_title = lines > 1 and small.rstrip().endswith(":")
-    return not is_title and _STARTS.match(small) is not None
+    return not is_title and phrases.starts.match(small) is not None
 
 
-_UNDERLINE: Final = re.compile(r"[=-]{3,}")
 _QUOTES: Final = frozenset("'\"`“")
-_QUOTED: Final = re.compile(r"""(?<!\w)(?:'[^'\n]*'|"[^"\n]*"|`[^`\n]*`|“[^”\n]{0,400}”)(?!\w)""")
 
 
 def _without_quotes(line: str) -> str:
-    return line if _QUOTES.isdisjoint(line) else _QUOTED.sub("''", line)
+    return line if _QUOTES.isdisjoint(line) else phrases.quoted.sub("''", line)
 
 
 def _denies(sentence: str, is_act: bool) -> bool:
     small = _without_quotes(sentence).lower()
-    is_denied = _WITHIN.match(small) or (is_act and _NEGATION.match(small))
+    is_denied = phrases.within.match(small) or (is_act and phrases.negation.match(small))
     return bool(is_denied) and not reports_any_action(sentence)
-
-
-_ASKS: Final = re.compile(
-    r"(?:\w+: )?(?:why|what|which|who|whose|how|when|where|did|does|do|is|are|can) [^.!]+\?"
-)
-_NUMBERED: Final = re.compile(r"[A-Z]{0,3}\d{1,6}: ")
-_LABELLED: Final = re.compile(r"[*_]{0,2}[A-Z][\w ]{0,30}[*_]{0,2}:[*_]{0,2} ")
 
 
 def _is_record(lines: list[str]) -> bool:
     """Whether the first lines are labelled, as those of a thing or a report are."""
-    if len(lines) < 2 or not _LABELLED.match(lines[0]) or _BAD_VALUE.match(lines[0].lower()):
+    if (
+        len(lines) < 2
+        or not phrases.labelled.match(lines[0])
+        or phrases.bad_value.match(lines[0].lower())
+    ):
         return False
-    return any(map(_LABELLED.match, lines[1:3]))
-
-
-_TITLE: Final = any_of(*patterns("phrases.title"))
+    return any(map(phrases.labelled.match, lines[1:3]))
 
 
 def _title_failed(line: str, *, is_act: bool, own: Collection[str]) -> bool:
     """Whether a heading is that of a failure of the call: `# Delete failed - no such note`."""
-    found = _TITLE.match(after(_MARKS, line)[:_LONGEST_DENIAL].lower())
+    found = phrases.title.match(after(phrases.marks, line)[:_LONGEST_DENIAL].lower())
     if found is None:
         return False
     return is_act or found["what"] is None or found["what"] in own
@@ -246,15 +192,6 @@ def _opening(lines: list[str]) -> str:
     return lines[0]
 
 
-_FAILED_TO: Final = any_of(*patterns("phrases.failed-to"))
-
-
-_CALL_FAILED: Final = any_of(*patterns("phrases.call-failed"))
-_NO_INPUT: Final = any_of(*patterns("phrases.no-input"))
-_OFFERS: Final = any_of(*patterns("phrases.offers"))
-_BAD_VALUE: Final = any_of(*patterns("phrases.bad-value"))
-
-
 def says_failed_to_give(
     text: str, own: frozenset[str], mentions: bool, *, is_told: bool = False
 ) -> Strength | None:
@@ -267,22 +204,24 @@ def says_failed_to_give(
     words = text.strip()
     if not words or len(words) > _LONGEST_ERROR:
         return None
-    if words[0] == "<" and _ELEMENT.match(words):
+    if words[0] == "<" and phrases.element.match(words):
         return "strong" if _element_failed(words) else None
     if words.endswith("</error>") and _ends_in_error(words):
         return "strong"
     first, _, rest = words.partition("\n")
-    opening = after(_MARKS, first)
+    opening = after(phrases.marks, first)
     small = opening[:_LONGEST_DENIAL].lower()
     if small.startswith("error: ") and is_told:
         return "strong"
-    is_strong = bool(_is_strong(small) or _ERRNO.match(opening) or _CROSS.match(first))
+    is_strong = bool(
+        _is_strong(small) or phrases.errno.match(opening) or phrases.cross.match(first)
+    )
     is_own = mentions or _names_own(small, own)
     if not rest.strip():
         return _line_failed(opening, is_strong, is_own)
-    if _BAD_VALUE.match(small) and _OFFERS.match(rest.lower()):
+    if phrases.bad_value.match(small) and phrases.offers.match(rest.lower()):
         return "weak"
-    if len(words) <= _LONGEST_SHORT and _CANNOT_GIVE.match(small):
+    if len(words) <= _LONGEST_SHORT and phrases.cannot_give.match(small):
         return "weak"
     strength = _opens_badly(first, small, rest, own) if mentions else None
     is_told_so = is_strong and is_own and small.startswith(("error ", "failed "))
@@ -292,10 +231,10 @@ def says_failed_to_give(
 def _line_failed(line: str, is_strong: bool, is_own: bool) -> Strength | None:
     """The same of one line, which could be the first words of a document."""
     small = line[:_LONGEST_DENIAL].lower()
-    if is_strong and (is_own or not _FAILED_TO.match(small)):
+    if is_strong and (is_own or not phrases.failed_to.match(small)):
         return "strong"
-    is_technical = len(small) <= _LONGEST_LINE and _TECHNICAL.match(small) is not None
-    if is_technical or _BAD_VALUE.match(small) or _CALL_FAILED.match(small):
+    is_technical = len(small) <= _LONGEST_LINE and phrases.technical.match(small) is not None
+    if is_technical or phrases.bad_value.match(small) or phrases.call_failed.match(small):
         return "weak"
     sentence = first_sentence(line)
     if not is_own or len(line) > _LONGEST_SHORT or len(sentence) > _LONGEST_DENIAL:
@@ -317,19 +256,11 @@ def _opens_badly(first: str, small: str, rest: str, own: frozenset[str]) -> Stre
     is_brief = _is_brief(first, rest)
     if is_brief and small.startswith("error: ") and "error" not in rest.lower():
         return "strong"
-    if _CROSS.match(first) and _DENIES.search(small) and "✅" not in rest:
+    if phrases.cross.match(first) and phrases.denies.search(small) and "✅" not in rest:
         return "strong"
     if first[0] == "#" and _title_failed(first, is_act=False, own=own):
         return "strong"
-    return "weak" if is_brief and _CANNOT_GIVE.match(small) else None
-
-
-_CANNOT_GIVE: Final = re.compile(
-    r"(?:.{0,80}\b)?(?:cannot|could not|unable to) (?:fetch|retrieve|load)\b"
-)
-
-
-_DENIES: Final = re.compile(r"not found|fail|error|invalid|unknown|cannot|could not|unable")
+    return "weak" if is_brief and phrases.cannot_give.match(small) else None
 
 
 def _is_brief(first: str, rest: str) -> bool:

@@ -8,19 +8,12 @@ from accord.reader.collection import Collection
 from accord.reader.evidence.facts import Facts, Verdict
 from accord.reader.evidence.failure_members import Sign, failure_in, says_success
 from accord.reader.evidence.failure_text import may_fail, rejects_value, says_failed
-from accord.reader.lexicon import PARTICIPLES, memo, ordered, squeezed, words, words_of
+from accord.reader.lexicon import MEMBERS, NAMES, OUTCOMES, memo, ordered, squeezed, words, words_of
 from accord.reader.reading import Confidence
 from accord.reader.sentences import reports_completion, reports_nothing_found
 
 _STATES: Final = ("status", "state")
-_PARTLY: Final = words("outcomes.partly")
 _NAMES: Final = frozenset({"name", "title", "created_at", "createdAt"})
-_OF_AN_ERROR: Final = words("members.of-an-error")
-_ABOUT: Final = words("members.about-errors")
-_MESSAGES: Final = words("members.messages")
-_VERDICTS: Final = words("members.verdicts")
-_EXIT_CODES: Final = words("members.exit-codes")
-_GETTING: Final = words("names.getting")
 _MOST_RESULTS: Final = 200
 """Members of an object that holds a result for each of several things."""
 _FEW: Final = 4
@@ -32,12 +25,9 @@ _ISSUE_PLACES: Final = ordered("members.issue-places")
 _PLACES: Final = frozenset(_ISSUE_PLACES)
 _ISSUE_TEXTS: Final = ordered("members.issue-texts")
 _OF_AN_ISSUE: Final = words("members.issue-places", "members.issue-texts", "members.of-an-issue")
-_SUCCESS_FLAGS: Final = words("members.success-flags")
-_BAD: Final = words("outcomes.bad")
-_FINE: Final = words("outcomes.fine")
-_WELL: Final = _FINE | words("outcomes.well")
-_BADLY: Final = frozenset({"failed", "failure"}) | words("outcomes.badly")
-_NOTHING_WRONG: Final[tuple[Any, ...]] = (*words("outcomes.no-error"), None, False, "", [], {})
+_WELL: Final = OUTCOMES.fine | OUTCOMES.well
+_BADLY: Final = frozenset({"failed", "failure"}) | OUTCOMES.badly
+_NOTHING_WRONG: Final[tuple[Any, ...]] = (*OUTCOMES.no_error, None, False, "", [], {})
 
 
 def is_error(facts: Facts) -> Verdict | None:
@@ -81,7 +71,7 @@ def payload_failed(facts: Facts) -> Verdict | None:
 def _is_no_failure(sign: Sign, call: Call) -> bool:
     """Whether a sign is none for this tool."""
     if sign.rule == "not-found":
-        return call.wants_many or call.words[0] not in _GETTING
+        return call.wants_many or call.words[0] not in NAMES.getting
     if sign.rule == "outcome-error":
         return call.checks
     if not sign.verbs or not sign.verbs.isdisjoint(call.verbs):
@@ -109,9 +99,9 @@ def _told_otherwise(facts: Facts, value: dict[str, Any]) -> Verdict | None:
 
 def _exit_code(value: Mapping[str, Any], call: Call) -> Sign | None:
     """What was run ended badly, by its exit code."""
-    if _EXIT_CODES.isdisjoint(value):
+    if MEMBERS.exit_codes.isdisjoint(value):
         return None
-    code = next((value[name] for name in _EXIT_CODES if type(value.get(name)) is int), 0)
+    code = next((value[name] for name in MEMBERS.exit_codes if type(value.get(name)) is int), 0)
     if not code or call.checks or call.wants_many:
         return None
     told = value.get("stderr") or value.get("output") or value.get("stdout")
@@ -129,7 +119,9 @@ def _refusal(value: dict[str, Any], name: str, why: Any, call: Call) -> Sign | N
         return None
     strength = says_failed(why)
     has_void = any(each is None or each in ("", [], {}) for each in value.values())
-    is_message = name in _MESSAGES and (has_void or not call.gives_content) and len(value) > 1
+    is_message = (
+        name in MEMBERS.messages and (has_void or not call.gives_content) and len(value) > 1
+    )
     if strength == "strong" or (strength is not None and is_message):
         return Sign("message-failed", why, None, value)
     return None
@@ -178,8 +170,13 @@ def _is_finding(value: Mapping[str, Any], sign: Sign, call: Call) -> bool:
         return call.intent in ("list", "read") and not call.checks
     if sign.rule == "flag-false":
         parts = [name for name, each in value.items() if isinstance(each, dict) and each]
-        return call.checks and call.is_about_one and _ABOUT.isdisjoint(value) and len(parts) > 1
-    return call.checks and any(value.get(name) is False for name in _VERDICTS)
+        return (
+            call.checks
+            and call.is_about_one
+            and MEMBERS.about_errors.isdisjoint(value)
+            and len(parts) > 1
+        )
+    return call.checks and any(value.get(name) is False for name in MEMBERS.verdicts)
 
 
 # Several results
@@ -216,7 +213,7 @@ def all_failed(facts: Facts) -> Verdict | None:
 def _counted(facts: Facts) -> Verdict | None:
     """What an object says of how many succeeded and how many failed, in numbers or in a status."""
     value, call = facts.value, facts.call
-    if str(value.get("status")) in _PARTLY and call.intent in ("act", "run", "make"):
+    if str(value.get("status")) in OUTCOMES.partly and call.intent in ("act", "run", "make"):
         return Verdict("action", "likely", is_partial=True)
     counts = _failed_counts(value)
     if counts is None or counts[1] == 0:
@@ -231,7 +228,7 @@ def _is_nothing_but_error(item: Any, call: Call) -> bool:
     """Whether the only thing in a list is an error and nothing else: `[{"error": "…"}]`."""
     if call.is_about_errors or not isinstance(item, dict) or "error" not in item:
         return False
-    return item.keys() <= _OF_AN_ERROR and failure_in(item) is not None
+    return item.keys() <= MEMBERS.of_an_error and failure_in(item) is not None
 
 
 def _is_bare(item: Mapping[str, Any]) -> bool:
@@ -309,10 +306,16 @@ def _failed_among(items: list[Any]) -> tuple[int, int]:
     for item in items:
         if not isinstance(item, dict):
             return 0, 0
-        flag = next((item[name] for name in _SUCCESS_FLAGS if type(item.get(name)) is bool), None)
+        flag = next(
+            (item[name] for name in MEMBERS.success_flags if type(item.get(name)) is bool), None
+        )
         status = item.get("status", item.get("result"))
-        if flag is None and isinstance(status, str) and status.lower() in _BAD | _FINE:
-            flag = status.lower() not in _BAD
+        if (
+            flag is None
+            and isinstance(status, str)
+            and status.lower() in OUTCOMES.bad | OUTCOMES.fine
+        ):
+            flag = status.lower() not in OUTCOMES.bad
         if flag is None and (_is_reason(item.get("error")) or item.get("found") is False):
             flag = False
         if flag is None and len(item) < _FEW and item.get("error") not in _NOTHING_WRONG:
@@ -350,4 +353,6 @@ def _ended(name: str) -> Literal["good", "bad", "unknown"]:
     parts = frozenset(words_of(name))
     if not _BADLY.isdisjoint(parts):
         return "bad"
-    return "good" if not _WELL.isdisjoint(parts) or not PARTICIPLES.isdisjoint(parts) else "unknown"
+    return (
+        "good" if not _WELL.isdisjoint(parts) or not OUTCOMES.done.isdisjoint(parts) else "unknown"
+    )

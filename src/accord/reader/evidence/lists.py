@@ -1,6 +1,5 @@
 """Rules that say that a reply is a list."""
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -18,8 +17,7 @@ from accord.reader.items import (
     states_count,
 )
 from accord.reader.keyed import is_one, mapped, named_things, nothing_in
-from accord.reader.lexicon import words
-from accord.reader.lexicon.members import member_of
+from accord.reader.lexicon import ARGUMENTS, NAMES, member_of, phrases
 from accord.reader.reading import Confidence
 from accord.reader.sentences import (
     missing_noun,
@@ -30,9 +28,7 @@ from accord.reader.sentences import (
     split_sentence,
 )
 
-_COMPUTING: Final = words("names.computing")
-_EXPORTING: Final = words("names.exporting")
-_SEARCHING: Final = words("arguments.searches") | {"query"}
+_SEARCHING: Final = ARGUMENTS.searches | {"query"}
 _HISTORIES: Final = frozenset({"log", "logs", "history"})
 _LINES: Final = frozenset({"alike-lines", "tagged-lines", "paths", "bullets", "plain-lines"})
 """What the lines of a log may look like as well."""
@@ -40,27 +36,15 @@ _FAINT: Final = _LINES | {"paragraphs", "commas", "grouped"}
 """What may be a part of what is said about one thing."""
 _TABLES: Final = frozenset({"csv", "table", "columns", "data-frame"})
 _NOTHING: Final = ("[]", "{}", "null")
-_EMPTY: Final = re.compile(
-    r"(?:\W*\w+ ){0,3}(?:listing|results|contents|list) (?:for|of|in)\b.*", re.I
-)
 _MOST_ABOVE: Final = 6
 _SELECTING: Final = ("type", "kind", "filter", "pattern", "contains", "category")
-_SELECTED: Final = re.compile(r"\s*select\s+(?:distinct\s+)?(\S[^\n]{0,400}?)\s+from\b", re.I)
-_FOUND: Final = re.compile(r"(?:Found|Showing|Listing) \d+ [^\n]{1,80}:\n")
-_HEADING: Final = re.compile(r"(?:search )?results (?:for|of|from)\b", re.I)
 _WAYS: Final = frozenset("direction directions route navigation".split())
 _PARTS: Final = frozenset({"steps", "legs", "segments"})
 _SUMMING: Final = (("summarize",), ("summarise",))
-_SOURCES: Final = re.compile(r"\W*(?:sources|citations|references|see also)\b.{0,20}", re.I)
 _LISTING: Final = tuple(
     "results matches found pages entries list all available showing retrieved here".split()
 )
 """One of them is in a line that begins a list."""
-_LISTS: Final = re.compile(
-    r"(?:.{0,80}\b(?:results|matches|found|pages|entries)\b.{0,120}:?"
-    r"|(?:available|all|listed|list of|showing|retrieved|here are)\b.{0,120}:?)",
-    re.I,
-)
 
 
 def _perhaps(found: Items | Collection) -> Verdict:
@@ -81,7 +65,7 @@ def array(facts: Facts) -> Verdict | None:
 def _is_headed(items: list[Any]) -> bool:
     """Whether the first of several texts is the heading of the others, which are elements."""
     first, *others = items
-    is_heading = isinstance(first, str) and _HEADING.match(first) is not None
+    is_heading = isinstance(first, str) and phrases.results_heading.match(first) is not None
     return is_heading and all(isinstance(each, str) and each[:1] == "<" for each in others)
 
 
@@ -131,9 +115,9 @@ def _is_way(collection: Collection) -> bool:
 def _is_made(facts: Facts, collection: Collection) -> bool:
     """Whether a collection is a part of what a tool made or came to."""
     words = facts.call.words
-    if not _COMPUTING.isdisjoint(words):
+    if not NAMES.computing.isdisjoint(words):
         return not is_generic(collection)
-    return not _EXPORTING.isdisjoint(words) and collection.confidence != "certain"
+    return not NAMES.exporting.isdisjoint(words) and collection.confidence != "certain"
 
 
 def none_found(facts: Facts) -> Verdict | None:
@@ -178,7 +162,9 @@ def itemised(facts: Facts) -> Verdict | None:
     items = find_items(words, wants_list=wants_list, blocks=facts.texts)
     if items is None or (facts.call.gives_log and items.rule in _LINES and not states_count(items)):
         return None
-    is_sourced = "\n" in items.heading and _SOURCES.fullmatch(items.heading.rpartition("\n")[2])
+    is_sourced = "\n" in items.heading and phrases.sources_heading.fullmatch(
+        items.heading.rpartition("\n")[2]
+    )
     if is_sourced and not states_count(items):
         return None  # of an answer in words
     is_asked = is_catalog or (wants_list and not call.is_about_one)
@@ -217,7 +203,7 @@ def _as_many_as_asked(facts: Facts, words: str) -> Verdict | None:
 def _is_column(facts: Facts, word: str) -> bool:
     """Whether the only word of a reply is that of a column, which the statement selects."""
     said = (each for each in facts.arguments.values() if isinstance(each, str))
-    selected = next((found[1] for each in said if (found := _SELECTED.match(each))), "")
+    selected = next((found[1] for each in said if (found := phrases.selected.match(each))), "")
     return word in [column.strip().rpartition(".")[2] for column in selected.split(",")]
 
 
@@ -251,7 +237,9 @@ def _is_faint(items: Items, is_one: bool) -> bool:
 def _counted(facts: Facts, words: str) -> Verdict | None:
     """As many items as the heading says, of a tool that could give a text as well."""
     call = facts.call
-    if not (call.intent == "unknown" or call.gives_prose) or not _FOUND.match(words):
+    if not (call.intent == "unknown" or call.gives_prose) or not phrases.counted_heading.match(
+        words
+    ):
         return None
     items = find_items(words, wants_list=True, blocks=facts.texts)
     if items is None or len(items.items) not in items.stated:
@@ -359,19 +347,19 @@ def _opens(words: str | None) -> bool:
     small = first.lower()
     for each in _LISTING:
         if each in small:
-            return _LISTS.fullmatch(first) is not None
+            return phrases.list_heading.fullmatch(first) is not None
     return False
 
 
 def _is_heading(words: str) -> bool:
     """Whether a text is a heading with nothing below it, or ends with one."""
     if "\n" not in words and words[-1] != ":":
-        return _EMPTY.fullmatch(words) is not None
+        return phrases.empty_heading.fullmatch(words) is not None
     lines = [line for line in words.splitlines() if not line or not is_rule(line.strip())]
     above = list(split_advice(lines)[0]) or [""]
     last = above.pop()
     while above and not last.strip():
         last = above.pop()
     if not last.endswith(":"):
-        return not above and _EMPTY.fullmatch(last) is not None
+        return not above and phrases.empty_heading.fullmatch(last) is not None
     return not above or (len(above) <= _MOST_ABOVE and not above[-1].strip())

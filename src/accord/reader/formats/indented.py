@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from accord.reader.patterns import lines_of
+from accord.reader.lexicon.phrases import lines_of
 
 _MAX_DEPTH: Final = 40
 """Levels of blocks within each other."""

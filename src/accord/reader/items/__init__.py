@@ -22,7 +22,7 @@ from accord.reader.items.lines import (
 from accord.reader.items.parts import shape_of
 from accord.reader.items.runs import is_record
 from accord.reader.lexicon import squeezed, words
-from accord.reader.patterns import lines_of
+from accord.reader.lexicon.phrases import lines_of
 
 __all__ = [
     "Items",

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from accord.reader.items.lines import LABEL, Line, plain_key, tokens
 from accord.reader.lexicon import words
-from accord.reader.patterns import lines_of
+from accord.reader.lexicon.phrases import lines_of
 
 _LONGEST: Final = 20_000
 """Characters of a text that is one record."""

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from accord.reader.items.lines import MAX_HEADING, Items, Line, framed, told
-from accord.reader.lexicon import words
-from accord.reader.lexicon.members import member_of
+from accord.reader.lexicon import member_of, words
 
 Lines = Sequence[Line]
 

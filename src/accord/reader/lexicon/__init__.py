@@ -2,10 +2,12 @@
 
 The data is in the `.txt` files here: `verbs` and `names` (words of tool names), `members` (of
 objects), `outcomes` (words of sentences), `phrases` (patterns of sentences), `languages`.
-`words("verbs.list")` is one section:
+A section:
 
-    [list]  # what the section has in common
+    [list]  # what the words have in common
     search find browse
+
+is `VERBS.list`, and `words("verbs.list")`.
 
 A `.txt` file whose first line says `# exclusive` has each word in one section only. Rules ask the
 lexicon; no rule has a list of words of its own.
@@ -15,11 +17,11 @@ import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Final, TypeVar
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 _FOLDER: Final = Path(__file__).parent
 _SECTION: Final = re.compile(r"^\[([\w-]+)\](?:[ \t].*)?$", re.M)
-_INNER: Final = re.compile(r"\{([a-z][a-z.-]*)\}")
 _JOINTS: Final = re.compile(r"[^a-z0-9]")
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _MAX_NAMES: Final = 2_048
@@ -31,7 +33,7 @@ T = TypeVar("T")
 
 
 @cache
-def _sections(file: str) -> dict[str, str]:
+def sections(file: str) -> dict[str, str]:
     """Return the sections of a file of the lexicon, as text."""
     text = (_FOLDER / f"{file}.txt").read_text(encoding="utf-8")
     _, *parts = _SECTION.split(text)
@@ -41,7 +43,7 @@ def _sections(file: str) -> dict[str, str]:
 def ordered(section: str) -> tuple[str, ...]:
     """Return the words of a section, in order."""
     file, _, name = section.partition(".")
-    return tuple(_sections(file)[name].split())
+    return tuple(sections(file)[name].split())
 
 
 def words(*sections: str) -> frozenset[str]:
@@ -49,23 +51,32 @@ def words(*sections: str) -> frozenset[str]:
     return frozenset(word for section in sections for word in ordered(section))
 
 
-def patterns(section: str) -> tuple[str, ...]:
-    """Return the patterns of a section; `{name}` in one stands for those of another section."""
-    file, _, name = section.partition(".")
-    lines = (line for line in _sections(file)[name].splitlines() if line and line[:2] != "# ")
-    return tuple(_INNER.sub(lambda found: _any_of(found[1], file), line) for line in lines)
+class Words(SimpleNamespace):
+    """The sections of a file as sets of words, by name: `NAMES.no_plural`."""
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> frozenset[str]: ...
 
 
-def _any_of(name: str, file: str) -> str:
-    """Return one pattern for a section: of words in another file, or of patterns in this one."""
-    each = sorted(words(name)) if "." in name else patterns(f"{file}.{name}")
-    return f"(?:{'|'.join(each)})"
+def _words_of_file(file: str) -> Words:
+    found = {
+        name.replace("-", "_"): frozenset(text.split()) for name, text in sections(file).items()
+    }
+    return Words(**found)
+
+
+ARGUMENTS: Final = _words_of_file("arguments")
+MEMBERS: Final = _words_of_file("members")
+NAMES: Final = _words_of_file("names")
+OUTCOMES: Final = _words_of_file("outcomes")
+VERBS: Final = _words_of_file("verbs")
 
 
 def pairs(section: str) -> dict[str, str]:
     """Return the phrases of a section whose lines are `phrase: other; other`, by each other."""
     file, _, name = section.partition(".")
-    lines = (line.partition(":") for line in _sections(file)[name].splitlines() if ":" in line)
+    lines = (line.partition(":") for line in sections(file)[name].splitlines() if ":" in line)
     return {other.strip(): key.strip() for key, _, rest in lines for other in rest.split(";")}
 
 
@@ -114,5 +125,48 @@ def base_forms(word: str) -> tuple[str, ...]:
     return ()
 
 
-PARTICIPLES: Final = words("outcomes.done")
-"""Words that report a completed action: `The file was created`."""
+# The names of members of objects
+
+
+class Member(NamedTuple):
+    """What the name of a member says, beside a list or as that of one."""
+
+    noun: str
+    """Its last word in the singular: what it is."""
+    is_generic: bool
+    """A name that any list may have."""
+    is_paging: bool
+    is_count: bool
+    """`total`, `count`."""
+    number_of: frozenset[str]
+    """What it is the number of: `totalUsers`, `user_count`."""
+    is_identity: bool
+    """It says which thing this is."""
+    is_beside: bool
+    """What it holds goes along with an answer, and is none itself."""
+
+
+def _is_number(parts: tuple[str, ...]) -> bool:
+    """Whether a name is that of the number that a thing goes by: `trial_number`."""
+    return len(parts) == 2 and parts[1] == "number" and parts[0] not in MEMBERS.not_numbered
+
+
+@memo
+def member_of(name: str) -> Member:
+    """What is known of a member by its name."""
+    parts, key = words_of(name), squeezed(name)
+    nouns = tuple(map(singular, parts))
+    return Member(
+        noun=nouns[-1] if nouns else "",
+        is_generic=name.lower() in MEMBERS.generic,
+        is_paging=key in MEMBERS.paging,
+        is_count=key in MEMBERS.counts,
+        number_of=frozenset() if MEMBERS.numbers.isdisjoint(parts) else frozenset(nouns),
+        is_identity=name in MEMBERS.identity or name.endswith(("_id", "Id")) or _is_number(parts),
+        is_beside=name.lower() in MEMBERS.beside or (bool(nouns) and nouns[-1] in MEMBERS.remarks),
+    )
+
+
+def is_of_list(member: Member) -> bool:
+    """Whether a member says something about a list, rather than about a thing."""
+    return member.is_paging or member.is_count or bool(member.number_of)

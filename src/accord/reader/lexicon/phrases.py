@@ -1,96 +1,120 @@
-"""Phrases by which a text reports an outcome, as patterns: completion, and that nothing was found.
+"""Patterns of sentences: `phrases.completion` is the section `completion` of `phrases.txt`.
 
-All are matched against text in small letters, which takes `re` a fraction of the time that it needs
-to ignore case. A blank in `any_of` is any white space.
+A pattern is compiled when it is first used: all at once take 30 ms. Most are matched against text
+in small letters, which takes `re` a fraction of the time that it needs to ignore case.
 """
 
 import re
-from typing import Final
+from collections.abc import Callable, Iterable
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Final
 
-from accord.reader.lexicon import patterns
-from accord.reader.patterns import any_of
+from accord.reader.lexicon import ordered, pairs, sections, words
 
-CROSSES: Final = "❌⛔🚫✗✖"
-"""Marks of a line that reports a failure."""
+LONGEST_LINE: Final = 100_000
+"""Characters of the longest line that is held against patterns."""
+_METHODS: Final = ("match", "fullmatch", "search", "sub")
+_INNER: Final = re.compile(r"\{([a-z][a-z.-]*)\}")
 
-# Completion.
-COMPLETION: Final = any_of(*patterns("phrases.completion"))
-NOTHING_DONE: Final = any_of(*patterns("phrases.nothing-done"))
-"""`Nothing has been exported so far`."""
-TICKED: Final = re.compile(r"[^\w\s]{0,12}[✅✓✔☑🎉]\W{1,4}(?:\S+ ){0,4}[a-z]{2,}ed\b")
-MARKS_BEFORE: Final = re.compile(r"[\W_]{0,12}")
-ONLY_COMPLETION: Final = any_of(*patterns("phrases.only-completion"))
-PLAIN_COMPLETION: Final = any_of(*patterns("phrases.plain-completion"))
-"""What can only mean that something was done, whatever the tool."""
-OPENED: Final = any_of(*patterns("phrases.opened"))
-SAVED: Final = any_of(*patterns("phrases.saved"))
-ROWS_CHANGED: Final = any_of(*patterns("phrases.rows-changed"))
-RETRIEVED: Final = any_of(*patterns("phrases.retrieved"))
-"""What a tool reports that gave something and changed nothing."""
-PARTICIPLE: Final = re.compile(
-    r"(?!failed|denied|reject|refus|expir|limit|unexpect|unsupport|undefin|block|abort|malform"
-    r"|requir|unauthori|unrecogni|interrupt|need|exceed|encounter|receiv)[a-z]+ed\b"
-)
-STILL_DONE: Final = any_of(*patterns("phrases.still-done"))
-"""A sentence with an action that was done, whatever else was not."""
-NOT_AS_EXPECTED: Final = re.compile(
-    r"expected [^.\n]{1,60} but (?:found|got|received)\b"
-    r"|(?:transaction|execution|call|tx) reverted\b"
-)
-"""What was done is the failure."""
 
-# Failure of everything, or of what was asked for.
-ALL_FAILED: Final = any_of(*patterns("phrases.all-failed"))
-EACH_FAILED: Final = re.compile(r"[^\s:]{0,200}[./][^\s:]{0,200}: (?:error|failed)\b")
-ONLY_MARKS: Final = re.compile(r"[\W_]*")
-REJECTED: Final = any_of(*patterns("phrases.rejected"))
+def lines_of(text: str) -> list[str] | None:
+    """The lines of a text; None if one is longer than any that is held against patterns."""
+    lines = text.splitlines()
+    if len(text) > LONGEST_LINE and max(map(len, lines)) > LONGEST_LINE:
+        return None
+    return lines
 
-# Nothing found.
-NOTHING_FOUND: Final = any_of(*patterns("phrases.nothing-found"))
-NOTHING_FOUND_PLAINLY: Final = re.compile(
-    r"no (?!such\b)(?:[a-z]+ )?[a-z]+s found(?: (?:for|matching|in|with) [^.\n]{1,100})?[.!]?$"
-    r"|no (?:[\w.*]+,? ){1,6}(?:files|results|matches|items) found in \S+$"
-    r"|no (?:[a-z]+ )?[a-z]+s (?:created |added |defined |saved |recorded )?yet[.!]?$"
-)
-"""The most frequent of these, which take one match."""
-NOTHING_FOUND_IN_CHINESE: Final = re.compile(
-    r"\W{0,4}(?:没有|沒有|暂无|暫無|未|找不到)[^\n]{1,40}\s*$"
-    r"|(?:#[^\n]{0,60}\n\s*)?[^\n\d]{0,60}(?:没有|沒有)(?:任何|找到)[^\n]{0,60}\s*$"
-)
-LACKING: Final = any_of(*patterns("phrases.lacking"))
-"""A failure for want of something, rather than nothing found."""
-NOTHING_LISTED: Final = any_of(*patterns("phrases.nothing-listed"))
-"""Nothing found, from a tool that lists."""
-NOTHING_LISTED_AT_ALL: Final = any_of(*patterns("phrases.nothing-listed-at-all"))
-NO_ITEMS: Final = any_of(*patterns("phrases.no-items"))
-NO_VALUES: Final = re.compile(
-    r"[^:\n]{1,80}:[*_]{0,2}\s+\W?(?:none|empty(?: array| list)?|nothing|no \w+)\W{0,2}$"
-)
-"""`Open tabs: none`."""
-COUNT_OF_ZERO: Final = re.compile(
-    r".{1,160}[(\[ ]0 (?:occurrences|match(?:es)?|results?|usages|references|hits)[\])]?[.!]?$"
-)
-"""A heading with nothing below it."""
-ITEM_LINE: Final = re.compile(
-    r"\n[^\S\n]*+(?:[-*•]|\d|\S[^\s./]*+[./]\S++$|.*:[^\S\n]*+$|.*[1-9])", re.M
-)
-"""A line that is an item, or has items below it."""
-INSTEAD: Final = any_of(*patterns("phrases.instead"))
-"""Other items are given for those that were not found."""
-MAY_BE_NOTHING: Final = re.compile(r"(?:\b|_)(?:no|0|zero|none|nothing|empty|any|end of)(?:\b|_)")
-SOMETHING_FOUND: Final = re.compile(
-    r"(?:found|showing|retrieved|returned|listing) (?:the )?[1-9]\d*\b|[^:]{1,80} \([1-9]\d*\)?:"
-)
-ADVICE: Final = re.compile(r"(?:try|please|use|you can|consider|check|tip|hint)\b[^:\d]*")
-MARKER: Final = re.compile(r"_{0,2}[A-Z]{1,20}(?:_[A-Z]{1,20}){1,5}_{0,2}")
-"""A sentence for programs: `__NO_COLLECTIONS_FOUND__`."""
-POLITE: Final = re.compile(r"(?:(?:sorry|unfortunately),?|(?:search )?results?:)\s+", re.I)
-LABEL: Final = re.compile(r"[A-Z][\w ]{0,30}: ")
-MARKS_OPENING: Final = re.compile(r"(?:_|[^\w\"'`]){0,12}\u2139?[^\w\"'`]{0,12}")
 
-# Nothing wrong, nothing to do, or one thing missing.
-NO_PROBLEMS: Final = any_of(*patterns("phrases.no-problems"))
-MISSING: Final = any_of(*patterns("phrases.missing"))
-MISSING_STATE: Final = any_of(*patterns("phrases.missing-state"))
-NOTHING_TO_DO: Final = any_of(*patterns("phrases.nothing-to-do"))
-NONE_OF_ALL: Final = any_of(*patterns("phrases.none-of-all"))
+class Pattern:
+    """The part of `re.Pattern` that is needed here, compiled when a text is held against it."""
+
+    __slots__ = ("flags", "fullmatch", "match", "search", "source", "sub")
+
+    match: Callable[[str], re.Match[str] | None]
+    fullmatch: Callable[[str], re.Match[str] | None]
+    search: Callable[[str], re.Match[str] | None]
+    sub: Callable[[str | Callable[[re.Match[str]], str], str], str]
+
+    def __init__(self, source: str, flags: int = 0) -> None:
+        self.source = source
+        self.flags = flags
+
+    def __getattr__(self, name: str) -> Any:
+        """Compile the pattern: this is called for a method that is not there yet, which is once."""
+        if name not in _METHODS:
+            raise AttributeError(name)
+        compiled = re.compile(self.source, self.flags)
+        for method in _METHODS:
+            setattr(self, method, getattr(compiled, method))
+        return getattr(compiled, name)
+
+
+def patterns(section: str) -> tuple[str, ...]:
+    """Return the patterns of a section; `{name}` in one stands for another section."""
+    lines = sections("phrases")[section].splitlines()
+    return tuple(_INNER.sub(_of_section, line) for line in lines if line and line[:2] != "# ")
+
+
+def _of_section(found: re.Match[str]) -> str:
+    each = sorted(words(found[1])) if "." in found[1] else patterns(found[1])
+    return f"(?:{'|'.join(each)})"
+
+
+def __getattr__(name: str) -> Pattern:
+    """Return the pattern of a section; a blank in it is any space, all of it."""
+    section = name.replace("_", "-")
+    if section not in sections("phrases"):
+        raise AttributeError(name)
+    spaced = (pattern.replace(" ", r"\s++") for pattern in patterns(section))
+    found = Pattern("|".join(f"(?:{pattern})" for pattern in spaced), re.S)
+    globals()[name] = found
+    return found
+
+
+def _any_word(words: Iterable[str]) -> str:
+    """One pattern for any of some words, by their first letters: `re` takes half the time then."""
+    parts = groupby(sorted(words), key=itemgetter(0))
+    alike = ((first, "|".join(re.escape(word[1:]) for word in each)) for first, each in parts)
+    return "|".join(f"{re.escape(first)}(?:{rests})" for first, rests in alike)
+
+
+FRAGMENTS: Final = Pattern(_any_word(ordered("texts.of-failure")))
+"""Parts of words without any of which no text says that something failed."""
+
+
+# Other languages, put into English: the words by which a reply reports its outcome
+
+
+_LONGEST_FOREIGN: Final = 600
+"""Characters at the start of a text that are put into English."""
+_LETTERS: Final = Pattern("[\u00c0-\u024f\u0400-\u052f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
+"""Letters of other languages; signs and pictures belong to all."""
+_SPACED: Final = pairs("languages.phrases")
+_UNSPACED: Final = pairs("languages.signs")
+_ENGLISH: Final = _SPACED | {sign: f" {english} " for sign, english in _UNSPACED.items()}
+_ENGLISH["成功"] = " successfully "  # only at the end of a phrase
+ENGLISH_MEMBERS: Final = pairs("languages.members")
+"""Names of members that report the outcome."""
+
+
+def _longest_first(words: dict[str, str]) -> str:
+    return "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+
+
+_FOREIGN: Final = Pattern(
+    rf"(?<!\w)(?:{_longest_first(_SPACED)})(?!\w)|{_longest_first(_UNSPACED)}|成功(?=\W|$)"
+)
+
+
+def in_english(text: str, *, is_foreign: bool = False) -> str:
+    """Return a text with its first words in English, in small letters, if any are foreign.
+
+    `is_foreign`: it may be of another language though no letter shows it.
+    """
+    head = text[:_LONGEST_FOREIGN]
+    if not is_foreign and (head.isascii() or _LETTERS.search(head) is None):
+        return text
+    small = head.lower()
+    told = _FOREIGN.sub(lambda found: _ENGLISH[found[0]], small)
+    return text if told == small else told.lstrip() + text[_LONGEST_FOREIGN:]

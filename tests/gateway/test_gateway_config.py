@@ -82,12 +82,74 @@ BROKEN = """{
         ('"headers": {}', "mcp.json:5: fs.headers is not for a command"),
         ('"url": "https://x.y"', "mcp.json:3: fs must have a command or a url, not both"),
         ('"arg": []', "mcp.json:5: fs.arg is not known; did you mean args?"),
+        ('"auth": {}', "mcp.json:5: fs.auth is not for a command"),
+        ('"forward": ["Cookie"]', "mcp.json:5: fs.forward must be an array of headers that may be"),
     ],
 )
 def test_a_mistake_is_named_with_its_line(tmp_path: Path, member: str, fault: str) -> None:
     with pytest.raises(ContractError) as error:
         read(tmp_path, BROKEN % member)
-    assert str(error.value) == f"{tmp_path}/{fault}"
+    assert str(error.value).startswith(f"{tmp_path}/{fault}")
+
+
+REMOTE = """{
+  "mcpServers": {
+    "web": {
+      "url": "https://example.com/mcp",
+      %s
+    }
+  }
+}"""
+
+
+@pytest.mark.parametrize(
+    ("member", "fault"),
+    [
+        ('"auth": "x"', "web.auth must be an object with a client_id"),
+        ('"auth": {}', "web.auth must have client_id and client_secret"),
+        ('"auth": {"client_id": 1}', "web.auth.client_id must be a string"),
+        ('"auth": {"client": "x"}', "web.auth.client is not known"),
+        (
+            '"auth": {"client_id": "a", "client_secret": "b", "exchange": true}',
+            "web.auth must have issuer",
+        ),
+        (
+            '"auth": {"client_id": "a", "client_secret": "b"}, "headers": {"authorization": "c"}',
+            "web.auth must not be given beside headers.Authorization",
+        ),
+        ('"forward": ["X-A"], "headers": {"x-a": "1"}', "web.forward.0 has a value in headers"),
+        ('"forward": ["Mcp-Session-Id"]', "web.forward must be an array of headers that may be"),
+    ],
+)
+def test_a_mistake_in_credentials_is_named_with_its_line(
+    tmp_path: Path, member: str, fault: str
+) -> None:
+    with pytest.raises(ContractError) as error:
+        read(tmp_path, REMOTE % member)
+    assert str(error.value).startswith(f"{tmp_path}/mcp.json:5: {fault}")
+
+
+def test_credentials_are_read_and_equal_when_read_again(tmp_path: Path) -> None:
+    """A server whose entry has not changed keeps its connections."""
+    entry = {
+        "url": "https://example.com/mcp",
+        "auth": {
+            "client_id": "gateway",
+            "client_secret": "${TOKEN}",
+            "issuer": "https://issuer.example.com",
+            "exchange": True,
+        },
+        "forward": ["X-Tenant"],
+    }
+    assert jsonschema_rs.is_valid(config_schema(), servers(web=entry))
+    (web,), (again,) = (read(tmp_path, servers(web=entry)) for _ in range(2))
+    assert web == again
+    assert (web.auth.client_secret, web.auth.exchange, web.forward) == (
+        "s3cret",
+        True,
+        ["X-Tenant"],
+    )
+    assert "s3cret" not in repr(web)
 
 
 @pytest.mark.parametrize(

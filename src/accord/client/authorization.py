@@ -5,7 +5,7 @@ from typing import Final
 from accord.auth.fetch import bare
 from accord.auth.sign_in import Auth, AuthRequest, Challenge, bearer_challenge
 from accord.client.dispatcher import Dispatcher
-from accord.errors import PeerError
+from accord.errors import SignInError
 from accord.http1 import Response
 
 _MAX_REFUSALS: Final = 4  # of one request; no other token is asked for after the last
@@ -45,7 +45,7 @@ class Authorization:
             raise self.error(refused)
         return token
 
-    def error(self, refused: AuthRequest) -> PeerError:
+    def error(self, refused: AuthRequest) -> SignInError:
         """Return the error of a request that stays refused."""
         what = "the token" if refused.token is not None else "a request without a token"
-        return PeerError(f"{bare(self._url)} refused {what} (HTTP {refused.status})")
+        return SignInError(f"{bare(self._url)} refused {what} (HTTP {refused.status})")

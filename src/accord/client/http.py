@@ -19,7 +19,7 @@ from accord.client.messages import (
     shorten,
 )
 from accord.client.sse import EventStreamDecoder
-from accord.errors import ContractError, PeerError
+from accord.errors import ContractError, PeerError, SignInError
 
 if TYPE_CHECKING:
     from accord.client.authorization import Authorization
@@ -324,9 +324,9 @@ class HTTPTransport:
 
     async def _http_error(self, response: Response) -> PeerError:
         if response.status == 401 and "authorization" in self._given:
-            return PeerError(f"{self._where} refused the Authorization header (HTTP 401)")
+            return SignInError(f"{self._where} refused the Authorization header (HTTP 401)")
         if response.status == 401:
-            return PeerError(
+            return SignInError(
                 f"{self._where} requires authorization (HTTP 401); pass auth=, or a header"
             )
         return _refused(self._where, response.status, await self._body(response))

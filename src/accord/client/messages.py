@@ -271,7 +271,7 @@ def message_headers(message: Outgoing) -> dict[str, str]:
         return {}
     headers = {"MCP-Protocol-Version": message.revision.date}
     if not message.revision.stateless:
-        return headers
+        return {**headers, **message.headers}
     headers["Mcp-Method"] = message.method
     name = message.params.get(_NAMED_BY.get(message.method, ""))
     if isinstance(name, str):

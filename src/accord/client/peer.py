@@ -110,10 +110,11 @@ class Peer:
         params: Params = None,
         *,
         within: float | None = None,
+        headers: Mapping[str, str] | None = None,
         on_start: Callable[[int], None] | None = None,
     ) -> Reply:
-        """Send any request; `on_start` is called with its id."""
-        return await self._request(method, params, within, on_start=on_start)
+        """Send any request; `on_start` is called with its id, `headers` are for HTTP."""
+        return await self._request(method, params, within, headers, on_start)
 
     async def notify(self, method: str, params: Params = None) -> None:
         """Send a notification."""
@@ -127,21 +128,22 @@ class Peer:
         within: float | None = None,
         meta: Params = None,
         answers: Params = None,
+        headers: Mapping[str, str] | None = None,
         on_start: Callable[[int], None] | None = None,
     ) -> Reply:
         """Call a tool. With a `progressToken` in `meta` the server may send progress notifications.
 
-        `answers` are `inputResponses` and `requestState`, for a call that is retried. `on_start` is
-        called with the id of the request.
+        `answers` are `inputResponses` and `requestState`, for a call that is retried; `headers` are
+        for HTTP. `on_start` is called with the id of the request.
         """
         params: dict[str, Any] = {"name": tool, "arguments": arguments or {}, **(answers or {})}
         if meta:
             params["_meta"] = meta
-        reply = await self._call(params, within, on_start)
+        reply = await self._call(params, within, headers, on_start)
         if self._is_header_mismatch(reply):  # only tools/list names the headers
             await self.tools()
             if self._header_params.get(tool):
-                return await self._call(params, within, on_start)
+                return await self._call(params, within, headers, on_start)
         return reply
 
     async def answer(self, request_id: Any, answer: Response) -> None:
@@ -225,12 +227,13 @@ class Peer:
         self,
         params: Mapping[str, Any],
         within: float | None,
+        given: Mapping[str, str] | None,
         on_start: Callable[[int], None] | None,
     ) -> Reply:
         names, arguments = self._header_params.get(params["name"], {}), params["arguments"]
         if names and isinstance(arguments, msgspec.Raw):
             arguments = msgspec.json.decode(arguments)
-        headers = argument_headers(names, arguments) if names else None
+        headers = {**(given or {}), **argument_headers(names, arguments)} if names else given
         return await self._request("tools/call", params, within, headers, on_start)
 
     def _is_header_mismatch(self, reply: Reply) -> bool:

@@ -9,6 +9,6 @@ errors; `spec` and `names` are plain data.
 """
 
 from accord.gateway.server import Gateway, upstream
-from accord.gateway.spec import UpstreamOptions, UpstreamSpec, spec_of
+from accord.gateway.spec import OAuthClient, UpstreamOptions, UpstreamSpec, spec_of
 
-__all__ = ["Gateway", "UpstreamOptions", "UpstreamSpec", "spec_of", "upstream"]
+__all__ = ["Gateway", "OAuthClient", "UpstreamOptions", "UpstreamSpec", "spec_of", "upstream"]

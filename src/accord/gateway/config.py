@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from accord.errors import ContractError
-from accord.gateway.spec import REPLIES, UpstreamSpec
+from accord.gateway.spec import REPLIES, OAuthClient, UpstreamSpec, may_forward
 
 MEMBER: Final = "mcpServers"
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
@@ -54,6 +54,10 @@ def _is_time(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < inf
 
 
+def _are_headers(value: Any) -> bool:
+    return isinstance(value, list) and all(map(may_forward, value))
+
+
 def _is_url(value: Any) -> bool:
     return isinstance(value, str) and value.lower().startswith(("http://", "https://", "${"))
 
@@ -70,9 +74,20 @@ _MEMBERS: Final[Mapping[str, _Wanted]] = {
     "prefix": _Wanted(_is_text, "a string"),
     "replies": _Wanted(lambda value: value in REPLIES, f"one of {', '.join(REPLIES)}"),
     "timeout": _Wanted(_is_time, "a number of seconds"),
+    "auth": _Wanted(lambda value: isinstance(value, dict), "an object with a client_id"),
+    "forward": _Wanted(_are_headers, "an array of headers that may be forwarded"),
+}
+_AUTH_MEMBERS: Final[Mapping[str, _Wanted]] = {
+    "client_id": _Wanted(_is_filled, "a string"),
+    "client_secret": _Wanted(_is_filled, "a string"),
+    "issuer": _Wanted(_is_url, "an http:// or https:// URL"),
+    "scopes": _Wanted(_are_texts, "an array of strings"),
+    "exchange": _Wanted(lambda value: isinstance(value, bool), "true or false"),
+    "audience": _Wanted(_is_filled, "a string"),
 }
 _FOR_COMMAND: Final = ("args", "env", "cwd")
-_OWN: Final = ("only", "prefix", "replies", "timeout")
+_FOR_URL: Final = ("headers", "auth", "forward")
+_OWN: Final = ("only", "prefix", "replies", "timeout", "forward")
 
 
 def config_schema() -> dict[str, Any]:
@@ -123,7 +138,7 @@ class _Reader:
         if not isinstance(entry, dict):
             raise self._fault(at, "must be an object with a command or a url")
         for key, value in entry.items():
-            self._check(at, key, value)
+            self._check(at, key, value, _MEMBERS)
         if entry.get("disabled"):
             return None
         has_command, has_url = "command" in entry, "url" in entry
@@ -131,17 +146,39 @@ class _Reader:
             what = "not both" if has_url else "and has neither"
             raise self._fault(at, f"must have a command or a url, {what}")
         wrong = [key for key in _FOR_COMMAND if key in entry] if has_url else []
-        wrong += [key for key in ("headers",) if key in entry] if has_command else []
+        wrong += [key for key in _FOR_URL if key in entry] if has_command else []
         if wrong:
             raise self._fault((*at, wrong[0]), f"is not for a {'url' if has_url else 'command'}")
+        self._check_credentials(at, entry)
         return self._spec(name, at, entry)
+
+    def _check_credentials(self, at: Path_, entry: Mapping[str, Any]) -> None:
+        headers = [each.lower() for each in entry.get("headers", {})]
+        for number, header in enumerate(entry.get("forward", ())):
+            if header.lower() in headers:
+                raise self._fault((*at, "forward", number), "has a value in headers")
+        auth = entry.get("auth")
+        if auth is None:
+            return
+        if "authorization" in headers:
+            raise self._fault((*at, "auth"), "must not be given beside headers.Authorization")
+        for key, value in auth.items():
+            self._check((*at, "auth"), key, value, _AUTH_MEMBERS)
+        needed = ["client_id", "client_secret", *(["issuer"] if auth.get("exchange") else [])]
+        missing = [key for key in needed if key not in auth]
+        if missing:
+            raise self._fault((*at, "auth"), f"must have {' and '.join(missing)}")
 
     def _spec(self, name: str, at: Path_, entry: Mapping[str, Any]) -> UpstreamSpec:
         given = {key: self._expanded((*at, key), entry[key]) for key in entry if key not in _OTHERS}
         options = {key: given[key] for key in _OWN if key in given}
         if "url" in given:
             return UpstreamSpec(
-                name=name, url=given["url"], headers=given.get("headers", {}), **options
+                name=name,
+                url=given["url"],
+                headers=given.get("headers", {}),
+                auth=OAuthClient(**given["auth"]) if "auth" in given else None,
+                **options,
             )
         cwd = given.get("cwd")
         folder = self._path.absolute().parent
@@ -153,15 +190,16 @@ class _Reader:
             **options,
         )
 
-    def _check(self, at: Path_, key: str, value: Any) -> None:
-        wanted = _MEMBERS.get(key)
+    def _check(self, at: Path_, key: str, value: Any, members: Mapping[str, _Wanted]) -> None:
+        wanted = members.get(key)
         if wanted is not None:
             if not wanted.is_valid(value):
                 raise self._fault((*at, key), f"must be {wanted.description}")
             return
-        meant = [] if key in _OTHERS else get_close_matches(key, _MEMBERS, 1, _LIKENESS)
-        if meant:
-            raise self._fault((*at, key), f"is not known; did you mean {meant[0]}?")
+        meant = [] if key in _OTHERS else get_close_matches(key, members, 1, _LIKENESS)
+        if meant or members is _AUTH_MEMBERS:
+            hint = f"; did you mean {meant[0]}?" if meant else ""
+            raise self._fault((*at, key), f"is not known{hint}")
 
     def _expanded(self, at: Path_, value: Any) -> Any:
         """Return a value with the variables of the environment in its texts."""

@@ -15,7 +15,7 @@ from accord.errors import (
     PeerError,
     Reject,
     Rejected,
-    SignInRequired,
+    SignInError,
 )
 from accord.gateway.link import NotConnected
 from accord.gateway.questions import ELICIT, ForwardedQuestion
@@ -34,7 +34,7 @@ _MAX_DATA: Final = 16_384
 
 def surely_not_started(error: PeerError) -> bool:
     """True if a request that failed has not reached the upstream's tool."""
-    if isinstance(error, NotConnected | SignInRequired):
+    if isinstance(error, NotConnected | SignInError):
         return True
     return type(error.__cause__).__name__ in _NOT_SENT
 

@@ -24,6 +24,7 @@ MAX_REPLY: Final = 16 * 1024 * 1024
 _LOGGED: Final = (50, 1024 * 1024)  # messages and bytes of a connection's log
 _CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 _LOG_LEVEL: Final = "io.modelcontextprotocol/logLevel"
+_CALL: Final = ("name", "arguments", "_meta")
 _NO_CALL: Final = {"error": {"code": METHOD_NOT_FOUND, "message": "No call is open"}}
 _TOO_MANY: Final = {"error": {"code": METHOD_NOT_FOUND, "message": "Too many requests are open"}}
 
@@ -87,6 +88,7 @@ class Link:
         wants_progress: bool,
         level: str | None,
         capabilities: Mapping[str, Any],
+        headers: Mapping[str, str] | None = None,
     ) -> Reply:
         """Send the request of a call; what the upstream says meanwhile goes to the call."""
         meta = dict(params.get("_meta", {}))
@@ -110,37 +112,20 @@ class Link:
 
         self.used = asyncio.get_running_loop().time()
         try:
-            return await self._send(method, {**params, "_meta": meta}, meta, seconds, start)
+            params = {**params, "_meta": meta} if meta else _without_meta(params)
+            return await self._send(method, params, within=seconds, headers=headers, on_start=start)
         finally:
             self._tokens.pop(call.id, None)
             for request_id in ids:
                 del self.calls[request_id]
             self.used = asyncio.get_running_loop().time()
 
-    async def _send(
-        self,
-        method: str,
-        params: Mapping[str, Any],
-        meta: Mapping[str, Any],
-        seconds: float,
-        start: Callable[[int], None],
-    ) -> Reply:
-        if not meta:
-            params = {name: each for name, each in params.items() if name != "_meta"}
+    async def _send(self, method: str, params: Mapping[str, Any], **options: Any) -> Reply:
         if method != "tools/call":
-            return await self.peer.request(method, params, within=seconds, on_start=start)
-        others = {
-            name: each
-            for name, each in params.items()
-            if name not in ("name", "arguments", "_meta")
-        }
+            return await self.peer.request(method, params, **options)
+        others = {name: each for name, each in params.items() if name not in _CALL}
         return await self.peer.call(
-            params["name"],
-            params["arguments"],
-            within=seconds,
-            meta=meta,
-            answers=others,
-            on_start=start,
+            params["name"], params["arguments"], meta=params.get("_meta"), answers=others, **options
         )
 
     async def _set_level(self, level: str) -> None:
@@ -216,6 +201,10 @@ class Link:
     async def listen(self, wanted: Mapping[str, Any]) -> None:
         """Receive changes, in the stateless era, until the upstream ends the subscription."""
         await self.peer.request("subscriptions/listen", {"notifications": wanted}, within=inf)
+
+
+def _without_meta(params: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: each for name, each in params.items() if name != "_meta"}
 
 
 def _number(value: Any) -> float | None:

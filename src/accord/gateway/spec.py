@@ -27,9 +27,50 @@ _INHERITED: Final = (
 )
 """The only variables of our environment that the process of an upstream inherits."""
 _INHERITED_STARTS: Final = ("LC_", "XDG_")
+_HEADER: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_NEVER_FORWARDED: Final = frozenset(
+    {
+        *("authorization", "cookie", "host", "origin", "accept", "accept-encoding", "connection"),
+        *("transfer-encoding", "te", "trailer", "upgrade", "keep-alive", "expect", "last-event-id"),
+    }
+)
+_NEVER_FORWARDED_STARTS: Final = ("mcp-", "proxy-", "content-")
 _UNNAMED: Final = re.compile(r"[^A-Za-z0-9-]+")
 _PACKAGE_END: Final = re.compile(r"(?<=.)@[^/]*$")
 _COMMON: Final = frozenset({"mcp", "server", "www", "api", "com", "org", "net", "io", "dev"})
+
+
+class OAuthClient(msgspec.Struct, frozen=True, kw_only=True):
+    """The client that gets tokens for an upstream: for itself, or for each caller."""
+
+    client_id: str
+    client_secret: str
+    issuer: str | None = None
+    scopes: Sequence[str] = ()
+    exchange: bool = False
+    """True to exchange the token of each caller at the issuer (RFC 8693)."""
+    audience: str | None = None
+
+    def __repr__(self) -> str:
+        return f"OAuthClient({self.client_id!r})"
+
+    def auth(self) -> "Auth":
+        """Return what gets the tokens."""
+        from accord.auth.sign_in import ClientCredentials, TokenExchange  # only URLs need it
+
+        if not self.exchange:
+            return ClientCredentials(
+                self.client_id, self.client_secret, issuer=self.issuer, scopes=self.scopes
+            )
+        if self.issuer is None:
+            raise ContractError("an exchange of tokens needs the issuer to send them to")
+        return TokenExchange(
+            self.client_id,
+            self.client_secret,
+            issuer=self.issuer,
+            audience=self.audience,
+            scopes=self.scopes,
+        )
 
 
 class UpstreamOptions(TypedDict, total=False):
@@ -45,7 +86,8 @@ class UpstreamOptions(TypedDict, total=False):
     timeout: float
     deadline: float
     revision: str | None
-    auth: "Auth | str | None"
+    auth: "Auth | OAuthClient | str | None"
+    forward: Sequence[str]
 
 
 class UpstreamSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +112,8 @@ class UpstreamSpec(msgspec.Struct, frozen=True, kw_only=True):
     """The only revision to use; the newest common one if None."""
     auth: Any = None
     """What signs in at a URL: see `Client`. By default the sign-ins of `accord login`."""
+    forward: Sequence[str] = ()
+    """Names of headers of a caller that are sent to a URL; no others are."""
 
     def __post_init__(self) -> None:
         if bool(self.command) == bool(self.url):
@@ -78,6 +122,11 @@ class UpstreamSpec(msgspec.Struct, frozen=True, kw_only=True):
             raise ContractError(
                 f"replies must be one of {', '.join(REPLIES)}, not {self.replies!r}"
             )
+        for header in self.forward:
+            if not may_forward(header):
+                raise ContractError(f"the header {header!r} must not be forwarded")
+            if header.lower() in map(str.lower, self.headers):
+                raise ContractError(f"the header {header!r} has a value: it must not be forwarded")
 
     @property
     def target(self) -> str | Sequence[str]:
@@ -101,6 +150,14 @@ class UpstreamSpec(msgspec.Struct, frozen=True, kw_only=True):
     def described(self) -> str:
         """The command or URL, without arguments or query that may hold a secret."""
         return self.url.partition("?")[0] or Path(self.command[0]).name
+
+
+def may_forward(header: object) -> bool:
+    """True if a header of a caller may be sent to an upstream: not what identifies it to us."""
+    if not isinstance(header, str) or _HEADER.fullmatch(header) is None:
+        return False
+    name = header.lower()
+    return name not in _NEVER_FORWARDED and not name.startswith(_NEVER_FORWARDED_STARTS)
 
 
 def inherited() -> dict[str, str]:

@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import contextvars
 import logging
+import re
 from collections.abc import Callable, Mapping
 from time import monotonic
 from typing import Any, Final, Literal, cast
@@ -11,12 +13,12 @@ import msgspec
 
 from accord.client import Reply, TimedOut
 from accord.client.messages import Disconnected
-from accord.errors import METHOD_NOT_FOUND, MCPError, PeerError, SignInRequired
+from accord.errors import METHOD_NOT_FOUND, MCPError, PeerError, SignInError, SignInRequired
 from accord.gateway.calls import ForwardedCall, parked_key, with_input
 from accord.gateway.faults import raise_error, require_opened, surely_not_started
 from accord.gateway.link import Link, open_link
 from accord.gateway.questions import ForwardedQuestion, offered, question_of
-from accord.gateway.spec import UpstreamSpec
+from accord.gateway.spec import OAuthClient, UpstreamSpec
 from accord.model.answer import Problem
 from accord.model.changes import Change, ListChanged, Updated
 from accord.model.context import Context
@@ -53,6 +55,7 @@ _GRACE: Final = 3600.0
 _MAX_REASON: Final = 2_000
 _OWN_META: Final = ("io.modelcontextprotocol/", "dev.accord-mcp/")
 _FOR_PROGRESS: Final = "progressToken"
+_HEADER_VALUE: Final = re.compile(r"[!-~]([ -~]{0,4094}[!-~])?")
 _FIRST: Final = (None, b"first")
 _canonical = msgspec.json.Encoder(order="deterministic").encode
 
@@ -93,14 +96,20 @@ class Upstream:
         self._changed: set[str] = set()
         self._watched: dict[str, None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._connected_by = self.spec
-        if self.spec.url and not self.spec.has_credentials:
-            from accord.auth.sign_in import SignIn  # only URLs need it
-
-            stored = SignIn(interactive=False)
-            self._connected_by = msgspec.structs.replace(self.spec, auth=stored)
+        self._connected_by = self._with_auth()
         self._settled = asyncio.Event()
         self._wake = asyncio.Event()
+
+    def _with_auth(self) -> UpstreamSpec:
+        """Return the spec with what gets the tokens for its URL."""
+        spec = self.spec
+        if isinstance(spec.auth, OAuthClient):
+            return msgspec.structs.replace(spec, auth=spec.auth.auth())
+        if spec.url and not spec.has_credentials:
+            from accord.auth.sign_in import SignIn  # only URLs need it
+
+            return msgspec.structs.replace(spec, auth=SignIn(interactive=False))
+        return spec
 
     # Life
 
@@ -170,7 +179,7 @@ class Upstream:
         return isinstance(resources, dict) and resources.get("subscribe") is True
 
     def _run(self, work: Any) -> None:
-        task = asyncio.create_task(work)
+        task = asyncio.create_task(work, context=contextvars.Context())  # of no caller
         self._tasks.add(task)
         task.add_done_callback(self._end)
 
@@ -229,7 +238,7 @@ class Upstream:
         if was_listed:
             self._seen = monotonic()
         self.status, self.reason = "unavailable", reason
-        self._needs_sign_in = isinstance(error.__cause__ or error, SignInRequired)
+        self._needs_sign_in = isinstance(error.__cause__ or error, SignInError)
         self._settled.set()
         if was_listed:
             self.on_lists()
@@ -363,10 +372,10 @@ class Upstream:
         try:
             return await self._attempt(method, params, context, parked)
         except PeerError as error:
+            if isinstance(error, TimedOut) or _is_sign_in(error):
+                raise self._problem(error) from error
             if not is_repeatable and not surely_not_started(error):
                 raise self._problem(error, may_have_run=True) from error
-            if isinstance(error, TimedOut | SignInRequired):
-                raise self._problem(error) from error
         try:
             return await self._attempt(method, params, context, parked)
         except PeerError as error:
@@ -381,6 +390,8 @@ class Upstream:
         self, method: str, params: Mapping[str, Any], context: Context[Any], parked: str | None
     ) -> Reply:
         channel = cast(RequestChannel, context.channel)
+        if self._exchanges:
+            self._pass_token(context)
         link = await self._link_for(context)
         if parked is not None and not link.revision.stateless:
             raise Problem.unavailable(
@@ -393,6 +404,8 @@ class Upstream:
             "level": channel.log_level(),
             "capabilities": offered(context.client.capabilities, context.client.revision),
         }
+        if self.spec.forward:
+            options["headers"] = self._forwarded_headers(context)
         params = {**params, "_meta": _forwarded_meta(meta)}
         try:
             if link.revision.stateless:
@@ -414,6 +427,29 @@ class Upstream:
             self._report(link, error)
             raise
 
+    @property
+    def _exchanges(self) -> bool:
+        return isinstance(self.spec.auth, OAuthClient) and self.spec.auth.exchange
+
+    def _pass_token(self, context: Context[Any]) -> None:
+        """Let the verified token of a caller be exchanged for its requests."""
+        from accord.auth.sign_in import SUBJECT_TOKEN
+
+        token = b""
+        if context.caller is not None and context.sender is not None:
+            scheme, _, token = context.sender.fields.get(b"authorization", b"").partition(b" ")
+            token = token.strip() if scheme.lower() == b"bearer" else b""
+        SUBJECT_TOKEN.set(token.decode("ascii", "replace"))
+
+    def _forwarded_headers(self, context: Context[Any]) -> dict[str, str]:
+        """Return the headers of a caller that the configuration lets through."""
+        fields = {} if context.sender is None else context.sender.fields
+        texts = {
+            name: fields.get(name.lower().encode(), b"").decode("latin-1")
+            for name in self.spec.forward
+        }
+        return {name: text for name, text in texts.items() if _HEADER_VALUE.fullmatch(text)}
+
     async def _follow(self, call: ForwardedCall, context: Context[Any]) -> Reply:
         self._parked[call.id] = call
         call.on_abandon = lambda: self._forget(call)
@@ -428,7 +464,8 @@ class Upstream:
 
     def _report(self, link: Link, error: PeerError) -> None:
         """Note that an upstream has become unreachable."""
-        is_gone = isinstance(error, Disconnected) or surely_not_started(error)
+        is_gone = isinstance(error, Disconnected | SignInRequired)
+        is_gone = is_gone or (surely_not_started(error) and not _is_sign_in(error))
         if is_gone and not link.lost.done():
             link.lost.set_exception(error)
 
@@ -439,7 +476,8 @@ class Upstream:
             return base
         channel = cast(RequestChannel, context.channel)
         capabilities = offered(context.client.capabilities, context.client.revision)
-        if channel.principal is None and (capabilities == self._offered or not self._is_claimed):
+        is_first = capabilities == self._offered or not self._is_claimed
+        if channel.principal is None and is_first and not self._exchanges:
             link = await self._claimed(capabilities)
             if link is not None:
                 return link
@@ -531,7 +569,7 @@ class Upstream:
         text = f"Server {self.spec.name!r}: {reason}"
         if isinstance(error, TimedOut):
             return Problem.timeout(text)
-        if isinstance(error, SignInRequired):
+        if _is_sign_in(error):
             return Problem.authentication(text)
         if may_have_run:
             return Problem.unavailable(
@@ -545,6 +583,11 @@ class Upstream:
     def raise_error(self, error: Any, method: str, context: Context[Any]) -> None:
         """Raise the JSON-RPC error of the upstream for a caller."""
         raise_error(error, method, context, self.spec.name)
+
+
+def _is_sign_in(error: PeerError) -> bool:
+    """True if the upstream has refused the credentials, or there are none."""
+    return isinstance(error, SignInError) or isinstance(error.__cause__, SignInError)
 
 
 def _questions_in(result: Mapping[str, Any]) -> Mapping[str, ForwardedQuestion]:

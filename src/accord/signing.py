@@ -5,7 +5,7 @@ signed it. Tokens are opaque, URL-safe and versioned; they are not encrypted.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import time
 from typing import Any, Final
 
@@ -35,22 +35,39 @@ class BadSignature(PeerError):
     """A token was not signed with this key for this purpose."""
 
 
+class Key(bytes):
+    """A key that signs, with older ones whose tokens are still valid."""
+
+    older: tuple[bytes, ...] = ()
+
+    @classmethod
+    def of(cls, keys: Sequence[bytes]) -> "Key":
+        """Return the first of some keys, with the others as older ones."""
+        if not keys:
+            raise ContractError("a list of keys must have at least one")
+        key = cls(keys[0])
+        key.older = tuple(bytes(each) for each in keys[1:])
+        return key
+
+
+def keys_of(key: bytes) -> tuple[bytes, ...]:
+    """Return a key and its older ones; raise ContractError unless all have a valid length."""
+    keys = (key, *(key.older if isinstance(key, Key) else ()))
+    if not all(_MIN_KEY <= len(each) <= _MAX_KEY for each in keys):
+        raise ContractError(f"a key must have {_MIN_KEY} to {_MAX_KEY} bytes")
+    return keys
+
+
 class Signer:
     """Signs and verifies tokens with a given key, or with one generated for this process."""
 
     def __init__(self, key: bytes | None = None) -> None:
-        self._key = os.urandom(32) if key is None else key
-        if not _MIN_KEY <= len(self._key) <= _MAX_KEY:
-            raise ContractError(f"a key must have {_MIN_KEY} to {_MAX_KEY} bytes")
+        """Tokens that an older one of a `Key` has signed are valid, too."""
+        self._keys = keys_of(os.urandom(32) if key is None else key)
 
     def sign(self, purpose: str, payload: bytes) -> str:
         """Return a token with `payload` for `purpose`."""
-        from base64 import urlsafe_b64encode  # not at import: servers start faster
-        from hashlib import blake2b
-
-        message = purpose.encode() + b"\0" + payload
-        signature = blake2b(message, key=self._key, digest_size=_SIGNATURE_BYTES).digest()
-        return _VERSION + urlsafe_b64encode(signature + payload).decode().rstrip("=")
+        return _signed(self._keys[0], purpose, payload)
 
     def verify(self, purpose: str, token: str) -> bytes:
         """Return the payload of a token; raise BadSignature if it was not signed for `purpose`."""
@@ -60,9 +77,20 @@ class Signer:
             payload = unverified(token)
         except ValueError as error:
             raise BadSignature("the token cannot be decoded") from error
-        if not compare_digest(self.sign(purpose, payload).encode(), token.encode()):
-            raise BadSignature("the token is not signed with this key for this purpose")
-        return payload
+        given = token.encode()
+        for key in self._keys:
+            if compare_digest(_signed(key, purpose, payload).encode(), given):
+                return payload
+        raise BadSignature("the token is not signed with this key for this purpose")
+
+
+def _signed(key: bytes, purpose: str, payload: bytes) -> str:
+    from base64 import urlsafe_b64encode  # not at import: servers start faster
+    from hashlib import blake2b
+
+    message = purpose.encode() + b"\0" + payload
+    signature = blake2b(message, key=key, digest_size=_SIGNATURE_BYTES).digest()
+    return _VERSION + urlsafe_b64encode(signature + payload).decode().rstrip("=")
 
 
 def unverified(token: str) -> bytes:

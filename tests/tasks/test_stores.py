@@ -381,11 +381,11 @@ class TestRedis:
     def test_a_clock_that_is_wrong_by_a_minute_takes_no_lease(
         self, server: RedisServer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from accord.tasks import redis
+        from accord.tasks import redis_client
 
         async def test(store: TaskStore, other: TaskStore) -> None:
             await store.create(task(), 10)
-            monkeypatch.setattr(redis, "time", lambda: 60 + _now())
+            monkeypatch.setattr(redis_client, "time", lambda: 60 + _now())
             assert await other.due() == []
             monkeypatch.undo()
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from accord.cli import targets
 from accord.errors import ContractError
 from accord.serve.shutdown import DEFAULT_GRACE
-from accord.signing import Signer
+from accord.signing import Key, Signer
 
 log = logging.getLogger("accord")
 
@@ -87,14 +87,16 @@ def add_key_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--key-file",
         type=Path,
+        action="append",
         metavar="FILE",
-        help="the key that cursors and session ids are signed with; created if it does not exist",
+        help="the key that cursors and session ids are signed with, and stored tasks encrypted;"
+        " created if it does not exist. May be repeated: what an older key has signed stays valid",
     )
 
 
 def key_from(options: argparse.Namespace) -> bytes | None:
-    """Return the key of --key-file, or None without that option."""
-    return None if options.key_file is None else _read_key(options.key_file)
+    """Return the key of --key-file, with the older ones; None without that option."""
+    return Key.of([*map(_read_key, options.key_file)]) if options.key_file else None
 
 
 def _read_key(path: Path) -> bytes:

@@ -263,7 +263,7 @@ def _load(
 def _set_store(server: Server, store: str | None, folder: str | None) -> None:
     """Set where tasks are kept; workers share them, in their own folder by default."""
     if store is None and folder is not None and server.dispatcher.task_settings.store == MEMORY:
-        store = f"{SQLITE}{folder}/{_TASKS_FILE}"
+        server.tasks(store=f"{SQLITE}{folder}/{_TASKS_FILE}", is_private=True)
     if store is not None:
         require_store_name(store)
         server.tasks(store=store)

@@ -87,7 +87,9 @@ class TaskRunner(TaskRequests):
         self._runs, self._over, self._background, self._keeper = {}, [], set(), None
         self._room = asyncio.Semaphore(_MAX_STORING)
         name, most = self._settings.store, self._settings.max_tasks
-        store = self._memory if name == MEMORY else store_named(name, self._server)
+        is_sealed = self._dispatcher.has_given_key and not self._settings.is_private
+        key = self._dispatcher.key if is_sealed else None
+        store = self._memory if name == MEMORY else store_named(name, self._server, key)
         self.service = TaskService(store, self._on_change)
         self.executor = Executor(
             self._dispatcher, loop, max_calls=2 * most, threads=DEFAULT_THREADS

@@ -72,6 +72,8 @@ class Dispatcher:
     identity: Identity
     key: bytes
     """The key that signs cursors and input state."""
+    has_given_key = False
+    """True if the user has given the key, so that other processes have it, too."""
     continuations: Continuations
     task_settings = TaskSettings()
     _make_backend: Callable[[], TaskBackend] | None = None
@@ -215,7 +217,7 @@ class Dispatcher:
         """Return the operation for a request, or its outcome if it can be answered at once."""
         request = call.request
         if request.retry is not None:
-            responses = self._input_state.verify(_subject(call), request.retry)
+            responses = self._input_state.verify(self._subject(call), request.retry)
             if isinstance(responses, Reject):
                 return rejected(request, responses)
             call.responses = responses
@@ -269,13 +271,19 @@ class Dispatcher:
         """Return the reply of a call that needs input of the client."""
         request = call.request
         result = self._input_state.result(
-            _subject(call),
+            self._subject(call),
             call.responses or InputResponses(),
             required.questions,
             request.revision,
             required.state,
         )
         return messages.reply(request.id, result | {"_meta": self.renderer.stamp})
+
+    def _subject(self, call: RequestChannel) -> bytes:
+        """Return what an input state is valid for; another server may have the same key."""
+        request = call.request
+        asked = subject(request.method, request.name, request.arguments, call.principal)
+        return self.identity.name.encode() + b"\0" + asked
 
     def scopes_for(self, request: Request) -> Sequence[str]:
         """Return the scopes that a verified caller needs for a request."""
@@ -541,8 +549,3 @@ class Dispatcher:
 
 def _json(result: Result) -> Raw:
     return Raw(_encode(result))
-
-
-def _subject(call: RequestChannel) -> bytes:
-    request = call.request
-    return subject(request.method, request.name, request.arguments, call.principal)

@@ -27,6 +27,7 @@ from accord.server.originals import Originals, shared_folder
 from accord.server.registry import Feature, Registry
 from accord.server.rendering import require_room
 from accord.server.tasks import TaskSettings
+from accord.signing import Key
 from accord.sources.functions import (
     Options,
     PromptOptions,
@@ -56,6 +57,7 @@ class TaskOptions(TypedDict, total=False):
     poll: float
     lease: float
     max_tasks: int
+    is_private: bool
     experimental: bool
 
 
@@ -87,7 +89,7 @@ class Server:
         max_bytes: int = DEFAULT_MAX_BYTES,
         read_more: bool = False,
         page_size: int | None = None,
-        key: bytes | None = None,
+        key: bytes | Sequence[bytes] | None = None,
         telemetry: Telemetry | None = None,
         website_url: str | None = None,
         icons: Sequence[Icon] = (),
@@ -97,6 +99,7 @@ class Server:
     ) -> None:
         """`key` signs cursors and session ids: give the same one to all workers, or keep it.
 
+        Of several keys, the first one signs, and what the others have signed is valid.
         Without `structured`, results have no `structuredContent`, and cost fewer tokens. An answer
         of more than `max_bytes` of text is cut; with `read_more`, a tool of that name continues
         answers of tools without a cursor argument. `changing` names the lists that change while
@@ -121,7 +124,7 @@ class Server:
             key=os.urandom(32) if key is None else key,
             telemetry=telemetry,
         )
-        self._has_key = key is not None
+        self.dispatcher.has_given_key = key is not None
         if key is None:  # no other process has it
             self.dispatcher.originals = Originals()
         if read_more:
@@ -133,7 +136,7 @@ class Server:
         profile: str | None = None,
         structured: bool | None = None,
         max_bytes: int | None = None,
-        key: bytes | None = None,
+        key: bytes | Sequence[bytes] | None = None,
         fallback_key: bytes | None = None,
         telemetry: Telemetry | None = None,
     ) -> None:
@@ -151,13 +154,14 @@ class Server:
             require_room(max_bytes)
             renderer.max_bytes = max_bytes
         if key is not None:
-            self._has_key = True
-        elif fallback_key is not None and not self._has_key:
+            self.dispatcher.has_given_key = True
+        elif fallback_key is not None and not self.dispatcher.has_given_key:
             key = fallback_key
         if key is not None:
-            self.dispatcher.set_key(key)
-            if self._has_key or fallback_key is not None:
-                self.dispatcher.originals = Originals(shared_folder(key))
+            first = key if isinstance(key, bytes) else Key.of(key)
+            self.dispatcher.set_key(first)
+            if self.dispatcher.has_given_key or fallback_key is not None:
+                self.dispatcher.originals = Originals(shared_folder(first))
         if telemetry is not None:
             self.dispatcher.telemetry = telemetry
         if profile is not None or max_bytes is not None:

@@ -55,6 +55,8 @@ class TaskSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds after which the tasks of a process that has died are noticed."""
     max_tasks: int = 10_000
     """Maximum number of tasks that run in one process."""
+    is_private: bool = False
+    """True if no other user can read the store: then it is not encrypted."""
     experimental: bool = False
     """True if clients of 2025-11-25 get tasks in the form of that revision."""
 

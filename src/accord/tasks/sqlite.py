@@ -13,7 +13,7 @@ import apsw
 
 from accord.errors import StoreError
 from accord.model.task import Task
-from accord.tasks.store import MAX_DUE, Lease, OnChange, Stored, decode_task, encode_task
+from accord.tasks.store import MAX_DUE, PLAIN, Lease, OnChange, Stored, TaskCodec
 
 T = TypeVar("T")
 Database = Any
@@ -40,8 +40,15 @@ class SQLiteStore:
 
     is_shared = True
 
-    def __init__(self, path: str, server: str, clock: Callable[[], float] = time) -> None:
+    def __init__(
+        self,
+        path: str,
+        server: str,
+        clock: Callable[[], float] = time,
+        codec: TaskCodec = PLAIN,
+    ) -> None:
         """Several processes may open the `path`; `server` is the name of the server."""
+        self._codec = codec
         self._path = path
         self._server = server
         self._clock = clock
@@ -73,7 +80,7 @@ class SQLiteStore:
     async def create(self, task: Task, seconds: float) -> None:
         """Keep a new task, with a lease of its owner for so many seconds."""
         expires = (task.created + task.ttl_ms) / 1000
-        value, until = encode_task(task), self._clock() + seconds
+        value, until = self._codec.encode(task), self._clock() + seconds
 
         def insert(db: Database) -> None:
             row = (self._server, task.id, value, expires, task.owner, until)
@@ -86,11 +93,12 @@ class SQLiteStore:
         query = "select value, version from task where server = ? and id = ? and expires > ?"
         row = (self._server, task_id, self._clock())
         found = await self._run(lambda db: db.execute(query, row).fetchone())
-        return None if found is None else Stored(decode_task(found[0]), found[1])
+        task = None if found is None else self._codec.decode(task_id, found[0])
+        return None if task is None else Stored(task, found[1])
 
     async def update(self, task: Task, version: int) -> bool:
         """Replace the task of this version; False if it has another one, or is gone."""
-        value, now = encode_task(task), self._clock()
+        value, now = self._codec.encode(task), self._clock()
 
         def replace(db: Database) -> bool:
             change = db.execute(_TICK).fetchone()[0]

@@ -1,5 +1,6 @@
 """The protocol of stores: where tasks are kept, for one process or for many."""
 
+import logging
 from collections.abc import Callable, Collection
 from time import time
 from typing import Final, NamedTuple, Protocol
@@ -7,6 +8,14 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 
 from accord.model.task import Task
+from accord.signing import BadSignature
+
+log = logging.getLogger("accord")
+
+_UNREADABLE: Final = (
+    "The store has tasks that cannot be read here, and that are unknown to clients: they have"
+    " another key (--key-file, or Server(key=...)), or another program has changed them"
+)
 
 MAX_DUE: Final = 100
 """Number of leases that `due` returns at most."""
@@ -74,5 +83,46 @@ def milliseconds() -> int:
     return int(time() * 1000)
 
 
-encode_task = msgspec.msgpack.Encoder().encode
-decode_task = msgspec.msgpack.Decoder(Task).decode
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Task).decode
+
+
+class Sealing(Protocol):
+    """Encrypts values: see `accord.tasks.sealing`."""
+
+    def seal(self, purpose: str, value: bytes) -> bytes: ...
+    def open(self, purpose: str, sealed: bytes) -> bytes: ...
+
+
+class TaskCodec:
+    """Encodes tasks for a store, encrypted if there is a key for that."""
+
+    def __init__(self, sealing: Sealing | None = None, server: str = "") -> None:
+        """A value is valid for the server of this name, and for its own task alone."""
+        self._sealing = sealing
+        self._server = server
+        self._has_warned = False
+
+    def encode(self, task: Task) -> bytes:
+        """Return the bytes of a task."""
+        value = _encode(task)
+        return value if self._sealing is None else self._sealing.seal(self._for(task.id), value)
+
+    def decode(self, task_id: str, value: bytes) -> Task | None:
+        """Return the task of some bytes; None if they have another key, or were changed."""
+        try:
+            if self._sealing is not None:
+                value = self._sealing.open(self._for(task_id), value)
+            return _decode(value)
+        except (BadSignature, msgspec.MsgspecError):
+            if not self._has_warned:
+                self._has_warned = True
+                log.warning("%s", _UNREADABLE)
+            return None
+
+    def _for(self, task_id: str) -> str:
+        return f"task {self._server} {task_id}"
+
+
+PLAIN: Final = TaskCodec()
+"""Encrypts nothing."""

@@ -12,6 +12,7 @@ from accord.model.context import ClientInfo
 from accord.profiles import PROFILES, asking_for, profile_asked
 from accord.revisions import REVISIONS
 from accord.serve.http.session_id import MAX_LENGTH, SessionIds
+from accord.signing import Key
 
 KEY = b"k" * 32
 LIFETIME = 1_000.0
@@ -69,7 +70,8 @@ def test_another_process_with_the_key_reads_what_one_has_issued(
     assert found == issued
     assert found is not None
     assert found.client == client(TYPICAL, NAMES, revision)
-    assert found.principal == other.digest(principal)
+    assert other.is_of(found, principal)
+    assert not other.is_of(found, b"Bearer b")
 
 
 def test_ids_are_unique_and_have_no_common_beginning() -> None:
@@ -82,7 +84,21 @@ def test_the_identity_of_the_client_is_not_in_the_id() -> None:
     content = base64.urlsafe_b64decode(issued.text[1:] + "=" * (-len(issued.text[1:]) % 4))
     assert b"desktop" in content, "it is readable"
     assert b"4711" not in content
-    assert ids(b"j" * 32).digest(b"Bearer a") != ids().digest(b"Bearer a"), "needs the key"
+    other = ids(b"j" * 32).issue(client(TYPICAL, NAMES), b"Bearer secret-4711")
+    assert other.principal != issued.principal, "needs the key"
+
+
+def test_ids_of_an_older_key_are_valid_until_it_is_removed() -> None:
+    old, new = b"o" * 32, b"n" * 32
+    issued = ids(old).issue(client(TYPICAL), b"Bearer a")
+    rotated = ids(Key.of([new, old]))
+    found = rotated.read(issued.text)
+    assert found is not None
+    assert rotated.is_of(found, b"Bearer a")
+    assert not rotated.is_of(found, b"Bearer b")
+    assert not rotated.is_foreign(issued.text)
+    assert ids(new).read(rotated.issue(client(TYPICAL), None).text), "the first key signs"
+    assert ids(new).read(issued.text) is None
 
 
 REFUSED = {
@@ -203,7 +219,7 @@ UNFIT: list[Any] = [
 @pytest.mark.parametrize("content", UNFIT, ids=range(len(UNFIT)))
 def test_signed_content_that_is_not_a_session_is_refused(content: Any) -> None:
     issuer = ids()
-    text = issuer._signer.sign(issuer._purpose, msgspec.json.encode(content, enc_hook=str))
+    text = issuer._issuers[0].sign(msgspec.json.encode(content, enc_hook=str))
     assert issuer.read(text) is None
 
 

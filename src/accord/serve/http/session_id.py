@@ -14,7 +14,7 @@ import msgspec
 from accord.model.context import ClientInfo
 from accord.profiles import asking_for, profile_asked
 from accord.revisions import REVISIONS
-from accord.signing import CLOCK_SKEW, BadSignature, Signer, unverified
+from accord.signing import CLOCK_SKEW, BadSignature, Signer, keys_of, unverified
 
 MAX_LENGTH: Final = 1_000
 """Maximum characters of an id: some proxies refuse longer headers."""
@@ -68,9 +68,7 @@ class SessionIds:
         clock: Callable[[], float] = time,
     ) -> None:
         """`audience` is the server's name: ids of other servers with the same key are refused."""
-        self._signer = Signer(key)
-        self._key = key
-        self._purpose = f"session {_digest(key, audience.encode())}"
+        self._issuers = [_Issuer(each, audience) for each in keys_of(key)]
         self._seconds = seconds
         self.clock = clock
 
@@ -82,21 +80,20 @@ class SessionIds:
         """
         until = int(self.clock() + self._seconds)
         nonce = secrets.token_urlsafe(_NONCE_BYTES)
-        owner = self.digest(principal)
+        owner = self._issuers[0].digest(principal)
         payload = _payload(until, client, owner, nonce)
         if len(payload) > _MAX_PAYLOAD:
             client = _reduced(client)
             payload = _payload(until, client, owner, nonce)
-        text = self._signer.sign(self._purpose, payload)
+        text = self._issuers[0].sign(payload)
         return SessionId(text, nonce, until, client, owner)
 
     def read(self, text: str) -> SessionId | None:
         """Return an id of this server that has not expired, with its content; else None."""
         if len(text) > MAX_LENGTH:
             return None
-        try:
-            found = _decode(self._signer.verify(self._purpose, text))
-        except (BadSignature, msgspec.MsgspecError):
+        found = next(filter(None, (each.read(text) for each in self._issuers)), None)
+        if found is None:
             return None
         revision = REVISIONS.get(found.revision)
         left = found.until - int(self.clock())
@@ -107,11 +104,33 @@ class SessionIds:
 
     def is_foreign(self, text: str) -> bool:
         """True if a text is a session id of another key or server."""
+        if any(each.read(text) is not None for each in self._issuers):
+            return False
+        return bool(len(text) <= MAX_LENGTH and _has_payload(text))
+
+    def is_of(self, session_id: SessionId, principal: bytes | None) -> bool:
+        """True if an id was issued to a client of this identity, under whichever key."""
+        return any(each.digest(principal) == session_id.principal for each in self._issuers)
+
+
+class _Issuer:
+    """Signs and reads ids with one key."""
+
+    def __init__(self, key: bytes, audience: str) -> None:
+        self._signer = Signer(key)
+        self._key = key
+        self._purpose = f"session {_digest(key, audience.encode())}"
+
+    def sign(self, payload: bytes) -> str:
+        """Return the id with some content."""
+        return self._signer.sign(self._purpose, payload)
+
+    def read(self, text: str) -> _Payload | None:
+        """Return the content of an id; None if it has another key."""
         try:
-            self._signer.verify(self._purpose, text)
-        except BadSignature:
-            return bool(len(text) <= MAX_LENGTH and _has_payload(text))
-        return False
+            return _decode(self._signer.verify(self._purpose, text))
+        except (BadSignature, msgspec.MsgspecError):
+            return None
 
     def digest(self, principal: bytes | None) -> str | None:
         """Return the digest of a client's identity."""

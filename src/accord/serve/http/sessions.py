@@ -228,7 +228,7 @@ class Sessions:
     def _is_of(self, seal: SessionId, principal: Principal) -> bool:
         if isinstance(principal, Unverified):
             return True
-        return self._ids.digest(principal) == seal.principal
+        return self._ids.is_of(seal, principal)
 
     def find(self, session_id: str, principal: Principal = UNVERIFIED) -> Session | None:
         """Return the session with an id, if it is here and this principal's."""

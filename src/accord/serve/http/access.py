@@ -4,6 +4,7 @@ It never has arguments, data or tokens.
 """
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Final, Literal
 
 import msgspec
@@ -56,12 +57,15 @@ class AccessLog:
 
 def _text_line(tool: str, ending: OutcomeLabel, seconds: float, caller: Caller | None) -> str:
     name = tool if tool.isprintable() else ascii(tool)[1:-1]
-    line = f"{name} {ending} {seconds * 1_000:.3f} ms"
-    if caller is None:
-        return f"{line}\n"
-    names = (("subject", caller.subject), ("client", caller.client))
-    shown = [f"{what}={_quoted(name)}" for what, name in names if name is not None]
-    return f"{line} {' '.join(shown)}\n"
+    who = "" if caller is None else _names(caller.subject, caller.client)
+    return f"{name} {ending} {seconds * 1_000:.3f} ms{who}\n"
+
+
+@lru_cache(maxsize=1_024)
+def _names(subject: str | None, client: str | None) -> str:
+    """Return the names from a token for the end of a line."""
+    names = (("subject", subject), ("client", client))
+    return "".join([f" {what}={_quoted(name)}" for what, name in names if name is not None])
 
 
 def _quoted(name: str) -> str:

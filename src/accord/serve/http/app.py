@@ -106,7 +106,8 @@ class App:
             lambda change: self._sessions.send_change(change),  # noqa: PLW0108 - set below
         )
         self._policy = self._call_policy()
-        self._execution = Execution(server, settings, self._requests, access, self._policy)
+        counting = None if settings.max_concurrent is None else self._policy
+        self._execution = Execution(server, settings, self._requests, access, counting)
         self._sessions = SharedSessions(server, settings, self._execution, self._requests, siblings)
         self._endpoints = Endpoints(
             server, settings, self._execution, self._guard, page, siblings, figures

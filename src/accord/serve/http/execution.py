@@ -155,7 +155,7 @@ class Execution:
         self._requests = requests
         self.access = access
         self.policy = policy
-        """Excludes requests for want of scopes, and counts them."""
+        """Counts the open requests of each caller, if they are limited."""
         self._open: set[RequestRun] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self.gate = OutputGate(settings.max_unsent)

@@ -70,7 +70,9 @@ class Guard:
     def admit(self, exchange: Exchange) -> Admission:
         """Set the grant of a request, or return its refusal, or what finds out which."""
         head, path = exchange.head, exchange.path
-        is_for_callers = (path in self._paths or path == "/read") and not _is_well_known(exchange)
+        is_for_callers = path in self._paths or path == "/read"
+        if "root_path" in exchange.scope:
+            is_for_callers = is_for_callers and not _is_well_known(exchange)
         if is_for_callers and head.refusal is None:
             grant = self._recalled.get(head.principal)
             if grant is not None and time() < grant.until:

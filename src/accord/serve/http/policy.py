@@ -33,12 +33,13 @@ class CallPolicy:
         self, dispatcher: Dispatcher, guard: "Guard | None", limits: CallLimits | None
     ) -> None:
         self._dispatcher = dispatcher
+        self._registry = dispatcher.registry
         self._guard = guard
         self._limits = limits
 
     def check(self, exchange: Exchange, request: Request) -> Exclusion | None:
         """Return what excludes a request; without that, it counts as open until `leave`."""
-        if self._guard is not None and self._dispatcher.registry.scoped:
+        if self._guard is not None and self._registry.scoped:
             scopes = self._guard.lacking(exchange, self._dispatcher.scopes_for(request))
             if scopes is not None:
                 response = self._guard.insufficient(exchange, request, scopes)

@@ -426,9 +426,21 @@ def test_scopes_include_others_as_configured() -> None:
     assert caller.scopes == {"shop:admin", "shop:write", "shop:read", "a", "b"}
 
 
-def test_keys_of_a_set_that_is_partly_broken_are_used() -> None:
+ODD_MEMBERS: list[Any] = [None, 0, True, 1.5, "", "x", "\u0000", [], ["x"], [1], {}, "A" * 9_000]
+
+
+@pytest.mark.parametrize(
+    "member", ["kty", "n", "e", "crv", "x", "y", "kid", "use", "key_ops", "alg"]
+)
+def test_keys_of_a_set_that_is_partly_broken_are_used(member: str) -> None:
+    broken = [
+        {**public(key), "kid": kid, member: value}
+        for kid, key in OTHERS.items()
+        for value in ODD_MEMBERS
+    ]
+    odd = [{"kty": "RSA"}, {"kty": "XYZ"}, {"kid": 5, "kty": "EC"}, {}, 5, *broken]
     with Issuer() as issuer:
         good = [public(key) for key in KEYS.values()]
-        odd = [{"kty": "RSA"}, {"kty": "XYZ"}, {"kid": 5, "kty": "EC"}, {}]
-        issuer.faults["/jwks"] = sending(json.dumps({"keys": [*odd, *good]}).encode())
-        assert verify(verifier_of(issuer), issuer.token("ed")) is not None
+        issuer.faults["/jwks"] = sending(json.dumps({"keys": [*good, *odd]}).encode())
+        for kid in KEYS:
+            assert verify(verifier_of(issuer), issuer.token(kid)) is not None

@@ -44,7 +44,22 @@ class _Metadata(msgspec.Struct, frozen=True):
 
 
 class _KeySet(msgspec.Struct, frozen=True):
-    keys: list[dict[str, Any]]
+    keys: list[msgspec.Raw]
+
+
+class _Key(msgspec.Struct, frozen=True):
+    """The members of a key that count; those of a private key are never read."""
+
+    kty: str
+    n: str | msgspec.UnsetType = msgspec.UNSET
+    e: str | msgspec.UnsetType = msgspec.UNSET
+    crv: str | msgspec.UnsetType = msgspec.UNSET
+    x: str | msgspec.UnsetType = msgspec.UNSET
+    y: str | msgspec.UnsetType = msgspec.UNSET
+    kid: str | None = None
+    use: str | None = None
+    key_ops: tuple[str, ...] | None = None
+    alg: str | None = None
 
 
 class IssuerKey(msgspec.Struct, frozen=True):
@@ -226,39 +241,40 @@ def _read_keys(answer: Fetched, uri: str) -> Iterator[IssuerKey]:
             yield key
 
 
-def _read_key(members: dict[str, Any]) -> IssuerKey | None:
+def _read_key(raw: msgspec.Raw) -> IssuerKey | None:
     from joserfc.errors import JoseError
     from joserfc.jwk import import_key
 
-    if members.get("use", "sig") != "sig" or members.get("kty") not in ("RSA", "EC", "OKP"):
+    try:
+        found = msgspec.json.decode(raw, type=_Key)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    kid, operations = members.get("kid"), members.get("key_ops", ["verify"])
-    if not isinstance(kid, str | None) or "verify" not in operations:
+    if found.use not in (None, "sig") or "verify" not in (found.key_ops or ("verify",)):
         return None
-    public = {name: value for name, value in members.items() if name in _PUBLIC}
-    if public["kty"] == "RSA" and len(str(public.get("n"))) < _MIN_MODULUS:
+    if found.kty not in ("RSA", "EC", "OKP"):
+        return None
+    if found.kty == "RSA" and len(str(found.n)) < _MIN_MODULUS:
         return None  # the library would warn of it
+    public = {name: value for name, value in msgspec.to_builtins(found).items() if name in _PUBLIC}
     try:
         key = import_key(public)
-        algorithms = _algorithms_of(key, public)
+        algorithms = _algorithms_of(key, found)
     except (JoseError, ValueError, TypeError, KeyError):
         return None
-    declared = members.get("alg")
-    if declared is not None:
-        algorithms &= _EDWARDS if declared in _EDWARDS else {declared}
-    return IssuerKey(kid, algorithms, key) if algorithms else None
+    if found.alg is not None:
+        algorithms &= _EDWARDS if found.alg in _EDWARDS else {found.alg}
+    return IssuerKey(found.kid, algorithms, key) if algorithms else None
 
 
 _PUBLIC: Final = frozenset({"kty", "n", "e", "crv", "x", "y"})
 
 
-def _algorithms_of(key: "Key", members: dict[str, Any]) -> frozenset[str]:
+def _algorithms_of(key: "Key", members: _Key) -> frozenset[str]:
     """Return the algorithms whose signatures a key may verify."""
-    kind, curve = members["kty"], members.get("crv")
-    if kind == "RSA":
+    if members.kty == "RSA":
         size = key.public_key.key_size  # type: ignore[union-attr]
         names = [f"{kind}{bits}" for kind in ("RS", "PS") for bits in (256, 384, 512)]
         return frozenset(names) if _MIN_RSA <= size <= _MAX_RSA else frozenset()
-    if kind == "EC":
-        return frozenset(name for name, each in _CURVES.items() if each == curve)
-    return _EDWARDS if curve == "Ed25519" else frozenset()
+    if members.kty == "EC":
+        return frozenset(name for name, each in _CURVES.items() if each == members.crv)
+    return _EDWARDS if members.crv == "Ed25519" else frozenset()

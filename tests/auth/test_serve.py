@@ -1,5 +1,6 @@
 """`accord serve` with tokens: options, limits, the log, TLS, and `accord token`."""
 
+import asyncio
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from http.client import HTTPSConnection
@@ -23,6 +25,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from accord.auth import TokenRequest
 from accord.auth.static_tokens import StaticTokens, add_token
 from accord.errors import ContractError
 from accord.serve.limits import CallLimits, Rate
@@ -111,6 +114,39 @@ def test_a_token_that_cannot_be_written_is_refused(
     assert done.code == 2
     assert reason in done.err
     assert not tokens.exists()
+
+
+def test_a_file_keeps_its_mode_and_a_link_to_it(tokens: Path, tmp_path: Path) -> None:
+    add_token(tokens, "first", [])
+    tokens.chmod(0o640)  # for the group of the server
+    link = tmp_path / "link.toml"
+    link.symlink_to(tokens)
+    token = add_token(link, "second", [])
+    assert link.is_symlink()
+    assert tokens.stat().st_mode & 0o777 == 0o640
+    assert caller_of(StaticTokens(tokens), token) == "second"
+    assert sorted(tmp_path.iterdir()) == sorted([tokens, link])
+
+
+@pytest.mark.parametrize("text", ["tokens = {}", "[[tokens]]", "[tokens", "\xff"])
+def test_a_file_that_a_token_cannot_be_added_to_stays_as_it_is(tokens: Path, text: str) -> None:
+    tokens.write_bytes(text.encode("latin-1"))
+    with pytest.raises(ContractError, match="is not valid"):
+        add_token(tokens, "ci", [])
+    assert tokens.read_bytes() == text.encode("latin-1")
+
+
+def test_tokens_that_are_added_at_once_are_all_kept(tokens: Path) -> None:
+    names = [f"job-{number}" for number in range(24)]
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda name: add_token(tokens, name, ["a"]), names))
+    verifier = StaticTokens(tokens)
+    assert [caller_of(verifier, token) for token in made] == names
+
+
+def caller_of(verifier: StaticTokens, token: str) -> str | None:
+    caller = asyncio.run(verifier.verify(token, TokenRequest("POST", "/mcp", {}, None)))
+    return None if caller is None else caller.subject
 
 
 def test_a_token_file_says_who_calls_and_what_they_may(tokens: Path, database: Path) -> None:

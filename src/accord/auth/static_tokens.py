@@ -11,8 +11,11 @@ import logging
 import os
 import re
 import secrets
+import stat
+import sys
 import tomllib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from time import monotonic
@@ -64,8 +67,8 @@ class StaticTokens:
         self.scopes = scopes_of(scopes, "a verifier")
         self._path = Path(path)
         self._clock = clock
+        self._version = _version(self._path)  # first: what is written meanwhile is read again
         self._callers: Mapping[str, Caller] | None = _callers_in(self._path)
-        self._version = _version(self._path)
         self._due = clock() + _CHECK
 
     async def verify(self, token: str, request: TokenRequest) -> Caller | None:
@@ -111,39 +114,102 @@ def _callers_in(path: Path) -> Mapping[str, Caller]:
 
 
 def _read(path: Path) -> dict[str, _Entry]:
+    return _entries(_text(path), path)
+
+
+def _text(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8")
-        found: Any = tomllib.loads(text)
-        return msgspec.convert(found, _File).tokens
+        return path.read_text(encoding="utf-8")
     except OSError as error:
         raise ContractError(f"could not read the token file {path}: {error.strerror}") from error
-    except (ValueError, msgspec.ValidationError) as error:
+    except ValueError as error:
+        raise ContractError(f"the token file {path} is not valid: {error}") from error
+
+
+def _entries(text: str, path: Path) -> dict[str, _Entry]:
+    try:
+        found: Any = tomllib.loads(text)
+        return msgspec.convert(found, _File).tokens
+    except (ValueError, RecursionError, msgspec.ValidationError) as error:
         raise ContractError(f"the token file {path} is not valid: {error}") from error
 
 
 def add_token(path: Path, name: str, scopes: Collection[str]) -> str:
-    """Add a token to a file, which is created if missing; return the token, which is not kept."""
+    """Add a token to a file, which is created if missing; return the token, which is not kept.
+
+    One process at a time, so that none overwrites the token of another.
+    """
     if not _NAME.fullmatch(name):
         raise ContractError("a token's name must be 1 to 64 letters, digits, _ or -")
     granted = scopes_of(scopes, f"token {name!r}")
-    if path.exists() and name in _read(path):
-        raise ContractError(f"{path} has a token {name!r} already; remove it first")
     token = _PREFIX + secrets.token_urlsafe(_TOKEN_BYTES)
     listed = ", ".join(f'"{scope}"' for scope in granted)
     digest = sha256(token.encode()).hexdigest()
-    before = path.read_text(encoding="utf-8").rstrip() + "\n\n" if path.exists() else ""
-    _write(path, f'{before}[tokens.{name}]\nsha256 = "{digest}"\nscopes = [{listed}]\n')
+    entry = f'[tokens.{name}]\nsha256 = "{digest}"\nscopes = [{listed}]\n'
+    path = path.resolve()  # a link stays one
+    with _locked(path):
+        before = _text(path).rstrip()
+        if name in _entries(before, path):
+            raise ContractError(f"{path} has a token {name!r} already; remove it first")
+        text = f"{before}\n\n{entry}" if before else entry
+        _entries(text, path)  # an inline table, for example, cannot be continued
+        _write(path, text)
     return token
 
 
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Lock a file, which is created if missing, until the end of the block."""
+    try:
+        while True:
+            number = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                _wait_for_lock(number)
+                if _is_open_at(number, path):  # it was not replaced meanwhile
+                    break
+            except BaseException:
+                os.close(number)
+                raise
+            os.close(number)
+    except OSError as error:
+        raise ContractError(f"could not write the token file {path}: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        os.close(number)  # releases the lock
+
+
+def _wait_for_lock(number: int) -> None:
+    if sys.platform != "win32":
+        from fcntl import LOCK_EX, flock
+
+        flock(number, LOCK_EX)
+
+
+def _is_open_at(number: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(number), path.stat())
+    except FileNotFoundError:
+        return False
+
+
 def _write(path: Path, text: str) -> None:
-    """Replace a file at once, so that no reader sees half of it."""
+    """Replace a file at once, so that no reader sees half of it; its mode and owner stay."""
     from tempfile import mkstemp
 
     try:
-        number, beside = mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600
-        with os.fdopen(number, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(beside).replace(path)
+        before = path.stat()
+        number, beside = mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(number, "w", encoding="utf-8") as file:
+                file.write(text)
+            if sys.platform != "win32":
+                os.chown(beside, before.st_uid, before.st_gid)
+            Path(beside).chmod(stat.S_IMODE(before.st_mode))
+            Path(beside).replace(path)
+        except BaseException:
+            with suppress(OSError):
+                Path(beside).unlink()
+            raise
     except OSError as error:
         raise ContractError(f"could not write the token file {path}: {error.strerror}") from error

@@ -12,6 +12,7 @@ from typing import Any
 
 import keyring
 import keyring.backend
+import keyring.core
 import keyring.errors
 import pytest
 
@@ -109,12 +110,35 @@ def test_a_keyring_that_cannot_be_used_is_replaced_by_the_file(
     assert caplog.messages == ["the keyring cannot be used (KeyringLocked); using a file"]
 
 
+def test_a_keyring_that_is_configured_but_missing_is_replaced_by_the_file(
+    store: UserStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "missing.Keyring")
+    monkeypatch.setattr(keyring.core, "_keyring_backend", None)
+    asyncio.run(store.keep(grant()))
+    assert asyncio.run(store.grant("https://h/mcp")) == grant()
+    assert caplog.messages == ["the keyring cannot be used (ModuleNotFoundError); using a file"]
+
+
+def test_a_sign_in_that_a_locked_keyring_keeps_stays_listed(
+    store: UserStore, backend: FakeKeyring
+) -> None:
+    asyncio.run(store.keep(grant()))
+    backend.is_locked = True
+    with pytest.raises(SignInError, match="could not delete the entry in the keyring"):
+        asyncio.run(store.forget("https://h/mcp"))
+    backend.is_locked = False
+    assert store.servers() == ["https://h/mcp"]
+    asyncio.run(store.forget("https://h/mcp"))
+    assert (store.servers(), backend.entries) == ([], {})
+
+
 def test_an_entry_that_the_keyring_does_not_give_is_an_error(
     store: UserStore, backend: FakeKeyring
 ) -> None:
     asyncio.run(store.keep(grant()))
     backend.is_locked = True
-    with pytest.raises(SignInError, match="could not read the keyring: KeyringLocked"):
+    with pytest.raises(SignInError, match="could not read the entry in the keyring: KeyringLocked"):
         asyncio.run(store.grant("https://h/mcp"))
     backend.is_locked = False
     backend.entries["accord", "servers https://h/mcp"] = "s3cret{"
@@ -230,5 +254,8 @@ def test_the_folder_is_the_one_for_state(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.delenv("XDG_STATE_HOME")
     monkeypatch.setattr(sys, "platform", "linux")
     assert state_folder() == Path.home() / ".local/state/accord"
+    for ignored in ("", "state", "../state"):
+        monkeypatch.setenv("XDG_STATE_HOME", ignored)
+        assert state_folder() == Path.home() / ".local/state/accord"
     monkeypatch.setattr(sys, "platform", "darwin")
     assert state_folder() == Path.home() / "Library/Application Support/accord"

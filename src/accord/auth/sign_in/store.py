@@ -179,12 +179,13 @@ class UserStore:
             getattr(file, group)[key] = entry
 
     def _delete(self, group: str, key: str) -> None:
-        if getattr(self._read(), group).get(key) is None:
+        entry = getattr(self._read(), group).get(key)
+        if entry is None:
             return
-        with self._changing() as file:
-            entry = getattr(file, group).pop(key, None)
-        if entry == _KEYRING:
+        if entry == _KEYRING:  # first: a secret that is not listed would stay for ever
             self._keyring_call("delete", lambda it: it.delete_password(_SERVICE, _name(group, key)))
+        with self._changing() as file:
+            getattr(file, group).pop(key, None)
 
     # The keyring
 
@@ -207,9 +208,10 @@ class UserStore:
         try:
             return call(keyring)
         except Exception as error:
-            if action == "delete":  # it was deleted by hand
+            if type(error).__name__ == "PasswordDeleteError":  # it was deleted by hand
                 return None
-            raise SignInError(f"could not read the keyring: {type(error).__name__}") from error
+            name = type(error).__name__
+            raise SignInError(f"could not {action} the entry in the keyring: {name}") from error
 
     # The file
 
@@ -278,8 +280,9 @@ class UserStore:
 
 def state_folder() -> Path:
     """Return the folder for what a user's programs remember: `accord` below XDG_STATE_HOME."""
-    if "XDG_STATE_HOME" in os.environ:
-        return Path(os.environ["XDG_STATE_HOME"]) / "accord"
+    given = Path(os.environ.get("XDG_STATE_HOME", ""))
+    if given.is_absolute():  # others are to be ignored
+        return given / "accord"
     if sys.platform == "darwin":
         return Path.home() / "Library/Application Support/accord"
     if sys.platform == "win32":
@@ -316,7 +319,11 @@ def _keyring() -> Any:
         from keyring.backends import chainer, fail, null
     except ImportError:
         return None
-    found = keyring.get_keyring()
+    try:
+        found = keyring.get_keyring()
+    except Exception as error:  # noqa: BLE001 - it is configured with a backend that is missing
+        log.warning("the keyring cannot be used (%s); using a file", type(error).__name__)
+        return None
     if isinstance(found, fail.Keyring | null.Keyring):
         return None
     return None if isinstance(found, chainer.ChainerBackend) and not found.backends else found

@@ -828,6 +828,51 @@ def test_signing_out_revokes_where_it_can_and_forgets_anyway(offers: bool) -> No
     assert revoked == (both if offers else [])
 
 
+def test_a_sign_in_that_has_ended_elsewhere_is_not_renewed() -> None:
+    site, store = Site(Variant(server={"revocation_endpoint": None})), MemoryStore()
+
+    async def main() -> None:
+        async with serving(site) as url:
+            await sign_in(store).sign_in(url)
+            async with Client(url, auth=sign_in(store, interactive=False)) as client:
+                await call(client, site)
+                await sign_in(store).sign_out(url)
+                site.tokens.clear()
+                with pytest.raises(SignInRequired):
+                    await call(client, site)
+            assert await store.grant(url) is None
+
+    run(main())
+    assert [each["grant_type"] for each in site.named("token")] == ["authorization_code"]
+
+
+def test_a_sign_out_waits_for_a_renewal_and_ends_what_it_brought() -> None:
+    site, store = Site(Variant()), MemoryStore()
+    renewing, may_renew = asyncio.Event(), asyncio.Event()
+
+    async def answer(request: Request) -> None:
+        if b"grant_type=refresh_token" in request.body:
+            renewing.set()
+            await may_renew.wait()
+        await site.answer(request)
+
+    async def main() -> None:
+        async with scripted_server(answer) as server:
+            site.origin = server.url.removesuffix("/mcp")
+            await sign_in(store).sign_in(server.url)
+            site.tokens.clear()
+            calling = asyncio.create_task(called_at(server.url, sign_in(store, interactive=False)))
+            await renewing.wait()
+            leaving = asyncio.create_task(sign_in(store).sign_out(server.url))
+            await asyncio.sleep(0)
+            may_renew.set()
+            await asyncio.gather(calling, leaving, return_exceptions=True)
+            assert await store.grant(server.url) is None
+
+    run(main())
+    assert [each["token"] for each in site.named("revoke")] == ["refresh-2", "access-2"]
+
+
 def test_an_open_server_of_ours_needs_no_sign_in() -> None:
     async def main(url: str) -> Any:
         async with Client(url, auth=sign_in(open_page=None, timeout=1)) as client:

@@ -112,7 +112,8 @@ class SignIn:
             self._identity = msgspec.structs.replace(self._identity, issuer=grant.issuer)
         self._grants[grant.server] = grant
         self._signed_in.add(grant.tokens.access_token)
-        await self._store.keep(grant)
+        async with self._store.lock(grant.server):  # not while the earlier one is renewed
+            await self._store.keep(grant)
         return grant
 
     async def sign_out(self, url: str) -> tuple[Grant, bool] | None:
@@ -123,14 +124,15 @@ class SignIn:
         server = canonical(url)
         self._grants.pop(server, None)
         grant, was_revoked = None, False
-        try:
-            with suppress(SignInError):  # the entry is damaged
-                grant = await self._store.grant(server)
-            if grant is not None:
-                with suppress(PeerError):
-                    was_revoked = await Endpoints(url).revoke(grant)
-        finally:
-            await self._store.forget(server)
+        async with self._store.lock(server):  # a process that renews it would keep it again
+            try:
+                with suppress(SignInError):  # the entry is damaged
+                    grant = await self._store.grant(server)
+                if grant is not None:
+                    with suppress(PeerError):
+                        was_revoked = await Endpoints(url).revoke(grant)
+            finally:
+                await self._store.forget(server)
         if grant is None:
             return None
         await self._store.forget_registration(grant.issuer)
@@ -181,12 +183,16 @@ class SignIn:
     async def _renewed(self, grant: Grant) -> Grant:
         """Return a grant with new tokens, or without a refresh token if the issuer refuses that.
 
-        One process at a time: a refresh token may be valid for one use only.
+        One process at a time: a refresh token may be valid for one use only. A sign-in that was
+        ended elsewhere is not renewed.
         """
         async with self._store.lock(grant.server):
-            stored = await self._store.grant(grant.server) or grant
-            is_same = stored.tokens.access_token == grant.tokens.access_token
-            if is_same and stored.tokens.refresh_token is not None:
+            stored = await self._store.grant(grant.server)
+            if stored is None:
+                stored = _without_refresh_token(grant)
+            elif stored.tokens.refresh_token and (
+                stored.tokens.access_token == grant.tokens.access_token
+            ):
                 stored = await self._refreshed(stored)
                 await self._store.keep(stored)
             self._grants[grant.server] = stored
@@ -200,8 +206,12 @@ class SignIn:
                 raise
             if error.code in UNREGISTERED:
                 await self._store.forget_registration(grant.issuer)
-        tokens = msgspec.structs.replace(grant.tokens, refresh_token=None)
-        return msgspec.structs.replace(grant, tokens=tokens)
+        return _without_refresh_token(grant)
+
+
+def _without_refresh_token(grant: Grant) -> Grant:
+    tokens = msgspec.structs.replace(grant.tokens, refresh_token=None)
+    return msgspec.structs.replace(grant, tokens=tokens)
 
 
 def _is_document(url: str) -> bool:

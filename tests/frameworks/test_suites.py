@@ -1,5 +1,7 @@
 """Runs the suites of frameworks, each in an environment of its own: they need different SDKs.
 
+Two of the environments have servers of others, which tests/peers/test_foreign_servers.py starts.
+
 `environments/NAME.txt` has the exact versions of one environment; its first line names what was
 asked for. `make test-all` installs them into `.venv/frameworks/NAME`. A suite is a folder of
 `suites/`. To run one by hand:
@@ -27,6 +29,8 @@ SUITES = {
     "google-adk": ["docs", "sdk"],
     "langchain": ["docs", "langchain_agent", "reading_langchain", "sdk", "sdk_server"],
     "llama-index": ["docs", "sdk"],
+    "mcp-server-sqlite": ["sdk"],
+    "mcp-servers": ["sdk"],
     "openai-agents": ["docs", "openai-agents", "reading_openai_agents", "sdk"],
     "pydantic-ai": ["docs", "pydantic-ai", "reading_pydantic_ai", "sdk"],
     "smolagents": ["docs", "sdk"],

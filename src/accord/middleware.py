@@ -12,12 +12,12 @@ from accord.errors import ContractError
 from accord.model.answer import Answer, InputRequired, Problem
 from accord.model.tool import Tool
 from accord.server.middleware import Call, Middleware, Next, limited
+from accord.server.rates import RateLimit
 
 __all__ = ["Call", "Middleware", "Next", "cache", "logging", "rate_limit", "timeout"]
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
-_MAX_CALLERS: Final = 10_000
 _MAX_LOGGED: Final = 1_000  # characters of a name or of arguments
 
 
@@ -59,29 +59,25 @@ def rate_limit(
     """Refuse calls above a rate: so many `calls` in `per` seconds for each caller.
 
     A caller that was quiet for `per` seconds may use all `calls` at once. With another `key`, calls
-    with equal keys share a limit: `key=lambda call: call.name` limits each tool. It counts the
-    calls of this process.
+    with equal keys share a limit: `key=lambda call: call.name` limits each tool. Processes with one
+    store (`accord serve --store`, or `--workers`) keep the limit together.
     """
     _require_positive("calls", calls)
     _require_positive("per", per)
     _require_function("key", key)
-    seconds = per / calls
-    ready: _Recent[Hashable, float] = _Recent(_MAX_CALLERS)
-    """The time at which all calls of a caller are available again."""
+    rate = RateLimit(calls, per, clock)
 
     async def limit(call: Call, following: Next) -> Answer[Any]:
-        now, owner = clock(), key(call)
-        due = max(now, ready.get(owner) or now) + seconds
-        if due > now + per + seconds / 1e6:
-            wait = due - now - per
+        wait = rate.excess(key(call))
+        if wait:
             raise Problem.rate_limit(
                 f"Too many calls: {calls} in {per:g} s are allowed",
                 remediation=f"try again in {wait:.3g} s",
                 retry_after=wait,
             )
-        ready.set(owner, due)
         return await following(call)
 
+    limit.rate = rate  # type: ignore[attr-defined]  # for processes that share it
     return limit
 
 

@@ -1,6 +1,5 @@
 """Limits of each caller: calls of a tool in a time, and requests that are open at once."""
 
-from collections import OrderedDict
 from collections.abc import Callable
 from time import monotonic
 from typing import Final, NamedTuple
@@ -8,8 +7,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from accord.errors import ContractError
+from accord.server.rates import RateLimit
 
-_MAX_KEPT: Final = 50_000  # pairs of a caller and a tool
 _UNITS: Final = {"s": 1.0, "min": 60.0, "h": 3_600.0}
 
 CallerKey = bytes | str | None
@@ -43,7 +42,7 @@ class Excess(msgspec.Struct, frozen=True):
 
 
 class CallLimits:
-    """Counts the calls of callers in this process."""
+    """Counts the calls of callers; processes with one store share the rate, as `RateLimit` does."""
 
     def __init__(
         self,
@@ -51,11 +50,9 @@ class CallLimits:
         max_concurrent: int | None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        self._rate = rate
+        self.rate = None if rate is None else RateLimit(*rate, clock)
+        self._text = str(rate)
         self._max_concurrent = max_concurrent
-        self._clock = clock
-        self._ready: OrderedDict[tuple[CallerKey, str], float] = OrderedDict()
-        """When all calls of a caller and tool are available again."""
         self._open: dict[CallerKey, int] = {}
 
     def excess(self, caller: CallerKey, tool: str | None) -> Excess | None:
@@ -63,7 +60,7 @@ class CallLimits:
         most = self._max_concurrent
         if most is not None and self._open.get(caller, 0) >= most:
             return Excess(f"Too many open requests: {most} of a caller are allowed", 1.0)
-        found = None if tool is None or self._rate is None else self._over_rate(caller, tool)
+        found = None if tool is None or self.rate is None else self._over_rate(caller, tool)
         if found is None and most is not None:
             self._open[caller] = self._open.get(caller, 0) + 1
         return found
@@ -78,15 +75,8 @@ class CallLimits:
                 self._open.pop(caller, None)
 
     def _over_rate(self, caller: CallerKey, tool: str) -> Excess | None:
-        assert self._rate is not None
-        calls, per = self._rate
-        key, now, seconds = (caller, tool), self._clock(), per / calls
-        due = max(now, self._ready.get(key, now)) + seconds
-        if due > now + per + seconds / 1e6:
-            message = f"Too many calls of {tool}: {self._rate} of a caller are allowed"
-            return Excess(message, due - now - per)
-        self._ready[key] = due
-        self._ready.move_to_end(key)
-        if len(self._ready) > _MAX_KEPT:
-            self._ready.popitem(last=False)
-        return None
+        assert self.rate is not None
+        wait = self.rate.excess((caller, tool))
+        if not wait:
+            return None
+        return Excess(f"Too many calls of {tool}: {self._text} of a caller are allowed", wait)

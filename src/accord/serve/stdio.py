@@ -5,7 +5,7 @@ import contextlib
 import logging
 import signal
 from collections.abc import Callable, Generator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from accord.errors import LifespanError
 from accord.model.changes import Change
@@ -18,10 +18,13 @@ from accord.serve.flow_control import DEFAULT_MAX_UNSENT, OutputGate, ReadThrott
 from accord.serve.lifespan import CALLS_SHARE, Lifespans
 from accord.serve.pending_requests import PendingRequests
 from accord.serve.pipes import Input, Output, Pipes, keep_from_forks
-from accord.serve.tasks import close_tasks, offer_tasks, open_tasks
+from accord.serve.tasks import close_tasks, offer_tasks, open_rates, open_tasks
 from accord.serve.thread_runner import DEFAULT_CAPACITY, DEFAULT_THREADS
 from accord.server import Server
 from accord.server.operation import Done
+
+if TYPE_CHECKING:
+    from accord.serve.rate_sync import RateSync
 
 log = logging.getLogger("accord")
 
@@ -72,7 +75,7 @@ def serve(
             loop.run_until_complete(session.start_lifespans())
             if session.has_ended:
                 return
-        loop.run_until_complete(open_tasks(server.dispatcher))
+        loop.run_until_complete(session.open_store())
         session.start()
         ended = loop.create_task(session.wait())
         while not session.is_over:
@@ -111,6 +114,7 @@ class _Session:
         self._settings = settings
         self._on_end = on_end
         self._is_ending = False
+        self._rates: RateSync | None = None
         offer_tasks(server.dispatcher)
         self._connection = server.dispatcher.connect()
         self._calls: dict[Request, RunningCall] = {}
@@ -198,6 +202,11 @@ class _Session:
         self.announce_end()
         self.stop()
 
+    async def open_store(self) -> None:
+        """Open the store of tasks and rates; raise StoreError if that is not possible."""
+        await open_tasks(self._server.dispatcher)
+        self._rates = await open_rates(self._server.dispatcher)
+
     def start(self) -> None:
         """Start reading."""
         self._executor.wake()
@@ -214,6 +223,8 @@ class _Session:
                 await self._quiet.wait()
         self._abandon()
         try:
+            if self._rates is not None:
+                await self._rates.close()
             await close_tasks(self._server.dispatcher, self._seconds_left() / 2)
             await self._stop_lifespans()
         finally:

@@ -1,9 +1,18 @@
-"""Lets a server have tasks while it is served; what runs them is imported with the first."""
+"""What a server shares with other processes while it is served: its tasks, and rates of calls.
 
+What does that is imported with the first task or rate.
+"""
+
+from collections.abc import Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from accord.server.dispatcher import Dispatcher
-from accord.server.tasks import TaskBackend
+from accord.server.rates import RateLimit
+from accord.server.tasks import MEMORY, TaskBackend
+
+if TYPE_CHECKING:
+    from accord.serve.rate_sync import RateSync
 
 
 def offer_tasks(dispatcher: Dispatcher) -> None:
@@ -29,3 +38,24 @@ async def close_tasks(dispatcher: Dispatcher, seconds: float) -> None:
     dispatcher.task_users -= 1
     if dispatcher.tasks is not None and dispatcher.task_users <= 0:
         await dispatcher.tasks.close(seconds)
+
+
+def shared_rates(dispatcher: Dispatcher, *more: RateLimit | None) -> Sequence[RateLimit]:
+    """Return the rates that the processes of a store share: those of middleware, and more."""
+    if dispatcher.task_settings.store == MEMORY:
+        return ()
+    functions = [each for scope in dispatcher.registry.scopes for each in scope.middleware]
+    found = [*more, *(getattr(each, "rate", None) for each in functions)]
+    return [each for each in found if isinstance(each, RateLimit)]
+
+
+async def open_rates(dispatcher: Dispatcher, *more: RateLimit | None) -> "RateSync | None":
+    """Share rates with other processes; raise StoreError if the store is not there."""
+    limits = shared_rates(dispatcher, *more)
+    if not limits:
+        return None
+    from accord.serve.rate_sync import RateSync  # seldom needed
+
+    rates = RateSync(dispatcher, limits)
+    await rates.start()
+    return rates

@@ -97,6 +97,10 @@ class MemoryStore:
         """Report changes to a function from now on, instead of the one before."""
         self._on_change = on_change
 
+    async def exchange(self, owner: str, value: bytes, seconds: float) -> dict[str, bytes]:
+        """Return the value: no other process has this store."""
+        return {owner: value}
+
     def _is_expired(self, task: Task) -> bool:
         return self._clock() * 1000 >= task.created + task.ttl_ms
 

@@ -7,9 +7,10 @@ on Redis's own clock. Each command has one key, so that this works on a cluster 
 """
 
 import asyncio
+import struct
 from collections.abc import Collection
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 from accord.model.task import Task
 from accord.tasks.redis_client import DEFAULT_SECONDS, FAILURES, RedisClient
@@ -20,6 +21,7 @@ _MAX_PAUSE: Final = 1.0
 _VALUE: Final = "t"
 _OUTDATED: Final = "smaller than the target stream"  # of the error if the version is another one
 _BATCH: Final = 1_000  # leases in one command
+_TIME: Final = struct.Struct("<d")  # before a value of a process: when it expires
 
 
 class RedisStore:
@@ -142,6 +144,25 @@ class RedisStore:
                 async with asyncio.timeout(self._client.seconds):
                     await listening
 
+    async def exchange(self, owner: str, value: bytes, seconds: float) -> dict[str, bytes]:
+        """Publish a value of a process for so many seconds; return those of all processes."""
+        key, now = f"{self._prefix}:processes", self._client.now()
+        replies = await self._client.send(
+            ("HSET", key, owner, _TIME.pack(now + seconds) + value),
+            ("PEXPIRE", key, int(2000 * seconds)),
+            ("HGETALL", key),
+        )
+        for reply in replies:
+            if isinstance(reply, Exception):
+                raise self._client.failure(reply)
+        fields = _pairs(replies[-1])
+        old = [name for name, each in fields.items() if _TIME.unpack_from(each)[0] <= now]
+        if old:
+            await self._client.send(("HDEL", key, *old))
+        return {
+            name.decode(): each[_TIME.size :] for name, each in fields.items() if name not in old
+        }
+
     async def _listen(self, listening: "asyncio.Future[None]") -> None:
         """Report changes of other processes; connect again for ever."""
         pause = _FIRST_PAUSE
@@ -174,6 +195,13 @@ class RedisStore:
     @property
     def _channel(self) -> str:
         return f"{self._prefix}:changes"
+
+
+def _pairs(reply: Any) -> dict[bytes, bytes]:
+    """Return the fields of a hash, which redis-py gives as a dict or as a list."""
+    if isinstance(reply, dict):
+        return reply
+    return dict(zip(reply[::2], reply[1::2], strict=True))
 
 
 def _member(task_id: str, owner: str) -> str:

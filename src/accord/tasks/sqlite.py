@@ -29,6 +29,10 @@ create table if not exists task (
 create index if not exists task_changed on task (changed);
 create index if not exists task_until on task (server, until) where until is not null;
 create index if not exists task_expires on task (expires);
+create table if not exists process (
+  server text not null, owner text not null, value blob not null, until real not null,
+  primary key (server, owner)
+) without rowid;
 create table if not exists clock (changes integer not null);
 insert into clock select 0 where not exists (select * from clock);
 """
@@ -171,6 +175,19 @@ class SQLiteStore:
         if self._poll is None:
             self._data_version, self._seen = await self._run(_position)
             self._poll = asyncio.create_task(self._report_changes())
+
+    async def exchange(self, owner: str, value: bytes, seconds: float) -> dict[str, bytes]:
+        """Publish a value of a process for so many seconds; return those of all processes."""
+        now = self._clock()
+
+        def replace(db: Database) -> dict[str, bytes]:
+            row = (self._server, owner, value, now + seconds)
+            db.execute("delete from process where until <= ?", (now,))
+            db.execute("insert or replace into process values (?, ?, ?, ?)", row)
+            query = "select owner, value from process where server = ?"
+            return dict(db.execute(query, (self._server,)).fetchall())
+
+        return await self._run(replace, writes=True)
 
     async def _report_changes(self) -> None:
         """Report changes of other processes, which SQLite does not tell of."""

@@ -77,6 +77,9 @@ class TaskStore(Protocol):
     async def watch(self, on_change: OnChange) -> None:
         """Report changes to a function from now on, instead of the one before."""
 
+    async def exchange(self, owner: str, value: bytes, seconds: float) -> dict[str, bytes]:
+        """Publish a value of a process for so many seconds; return those of all processes."""
+
 
 def milliseconds() -> int:
     """Return the time now."""

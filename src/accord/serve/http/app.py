@@ -44,12 +44,13 @@ from accord.serve.http.siblings import Figures, Relayed, Siblings
 from accord.serve.lifespan import CALLS_SHARE, NOT_STARTED, Lifespans, ensure, log_lifespan
 from accord.serve.limits import CallLimits
 from accord.serve.pending_requests import PendingRequests
-from accord.serve.tasks import close_tasks, offer_tasks, open_tasks
+from accord.serve.tasks import close_tasks, offer_tasks, open_rates, open_tasks, shared_rates
 from accord.serve.worker_name import set_worker_name
 from accord.server import Server
 
 if TYPE_CHECKING:
     from accord.serve.http.guard import Guard
+    from accord.serve.rate_sync import RateSync
 
 log = logging.getLogger("accord")
 
@@ -105,8 +106,11 @@ class App:
             settings.answer_seconds,
             lambda change: self._sessions.send_change(change),  # noqa: PLW0108 - set below
         )
-        self._policy = self._call_policy()
-        counting = None if settings.max_concurrent is None else self._policy
+        rate, most = settings.rate, settings.max_concurrent
+        limits = None if rate is None and most is None else CallLimits(rate, most)
+        self._rate = None if limits is None else limits.rate
+        self._policy = self._call_policy(limits)
+        counting = None if most is None else self._policy
         self._execution = Execution(server, settings, self._requests, access, counting)
         self._sessions = SharedSessions(server, settings, self._execution, self._requests, siblings)
         self._endpoints = Endpoints(
@@ -115,14 +119,14 @@ class App:
         self._lifespans = Lifespans(server.registry, self._lose)
         self._started_on: asyncio.AbstractEventLoop | None = None
         """The loop on which the server's lifespan has started; it may have none."""
+        self._rates: RateSync | None = None
+        """Shares the rates of calls with other processes."""
         self._deadline: float | None = None
         """Time of the loop by which the app has to end."""
         self._paths = frozenset({settings.path.rstrip("/"), settings.path.rstrip("/") + "/"})
 
-    def _call_policy(self) -> CallPolicy | None:
+    def _call_policy(self, limits: CallLimits | None) -> CallPolicy | None:
         """Return what excludes calls, if anything can."""
-        rate, most = self._settings.rate, self._settings.max_concurrent
-        limits = None if rate is None and most is None else CallLimits(rate, most)
         if self._guard is None and limits is None:
             return None
         return CallPolicy(self._server.dispatcher, self._guard, limits)
@@ -188,6 +192,7 @@ class App:
             self._deadline = None
             await self._lifespans.start()
             await open_tasks(self._server.dispatcher)
+            self._rates = await open_rates(self._server.dispatcher, self._rate)
             self._started_on = loop
             if self._siblings is not None:
                 figures = self._endpoints.figures
@@ -206,6 +211,9 @@ class App:
         if self._siblings is not None:
             await self._siblings.close()
         self._sessions.drop_all()
+        if self._rates is not None:
+            await self._rates.close()
+            self._rates = None
         await close_tasks(self._server.dispatcher, (self._deadline - monotonic()) / 2)
         from accord.serve.isolated import close_isolated  # which a server seldom needs
 
@@ -238,6 +246,8 @@ class App:
         """True if there is no lifespan to start."""
         if self._server.registry.has_lifespan:
             return False
+        if shared_rates(self._server.dispatcher, self._rate):
+            return False
         self._started_on = self._execution.find_loop()
         return True
 
@@ -269,6 +279,7 @@ class App:
         """Start the lifespan unless it runs; log a failure."""
         try:
             await ensure(self._server.registry)
+            self._rates = await open_rates(self._server.dispatcher, self._rate)
         except AccordError as error:
             log_lifespan(error)
             return False

@@ -48,7 +48,7 @@ class Settings(NamedTuple):
     admin_scope: str | None = None
     """The scope for counters and the page; without it they are for loopback alone."""
     rate: Rate | None = None
-    """Maximum rate of calls of each caller and tool, in this process."""
+    """Maximum rate of calls of each caller and tool, in all processes with one store."""
     max_concurrent: int | None = None
     """Maximum number of open requests of each caller, in this process."""
     tls: tuple[Path, Path] | None = None

@@ -15,10 +15,10 @@ class Clock:
 def test_reports_of_two_processes_are_one() -> None:
     clock = Clock()
     one, two = CallStats(clock), CallStats(clock)
-    one.add([("add", "success", 0.1), ("add", "internal", 0.3)])
-    two.add([("add", "success", 0.2), ("echo", "success", 0.5)])
+    one.add([("add", "success", 0.1, None), ("add", "internal", 0.3, None)])
+    two.add([("add", "success", 0.2, None), ("echo", "success", 0.5, None)])
     clock.now += 10
-    two.add([("echo", "not_found", 0.1)])
+    two.add([("echo", "not_found", 0.1, None)])
     report = merged([one.report(), two.report()])
     assert report["tools"] == [
         {"tool": "add", "calls": 3, "failures": 1, "meanMs": 200.0, "longestMs": 300.0},
@@ -32,7 +32,7 @@ def test_reports_of_two_processes_are_one() -> None:
 
 def test_one_report_stays_as_it_is() -> None:
     stats = CallStats()
-    stats.add([("add", "success", 0.1), ("echo", "internal", 0.3)])
+    stats.add([("add", "success", 0.1, None), ("echo", "internal", 0.3, None)])
     report = stats.report()
     assert merged([report]) == report
     assert merged([CallStats().report(), CallStats().report()]) == CallStats().report()

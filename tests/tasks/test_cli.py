@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from commands import ACCORD, ENVIRONMENT
+from commands import ACCORD, ENVIRONMENT, Popen
 from http_peer import HttpServer
 from tasks.test_serve import begin, end_of, get, serving
 
@@ -51,7 +51,7 @@ def test_a_call_of_a_tool_that_requires_tasks_is_one(server: HttpServer) -> None
 def test_an_interrupted_call_leaves_its_task_and_says_how_to_come_back(server: HttpServer) -> None:
     words = [ACCORD, "call", server.url, "report", '{"seconds": 4}']
     pipe = subprocess.PIPE
-    with subprocess.Popen(words, env=ENVIRONMENT, stdout=pipe, stderr=pipe, text=True) as child:
+    with Popen(words, env=ENVIRONMENT, stdout=pipe, stderr=pipe, text=True) as child:
         with pytest.raises(subprocess.TimeoutExpired):
             child.wait(2.5)
         child.send_signal(signal.SIGINT)

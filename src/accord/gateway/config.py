@@ -15,8 +15,8 @@ from accord.errors import ContractError
 from accord.gateway.spec import REPLIES, OAuthClient, UpstreamSpec, may_forward
 
 MEMBER: Final = "mcpServers"
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
-_VARIABLE: Final = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}")
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}\[\],:]|[^\s{}\[\],:"]+')
+_VARIABLE: Final = re.compile(r"\$\{([A-Za-z_]\w*)(?::-((?:[^}$]|\$(?!\{))*))?\}")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _OTHERS: Final = frozenset(
     {"type", "transport", "description", "autoApprove", "alwaysAllow", "name"}

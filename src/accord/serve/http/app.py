@@ -412,17 +412,22 @@ class App:
         owner = _owner_of(body) if _PARKED in body and not exchange.is_relayed else ""
         if self._siblings is not None and self._siblings.has(owner):
             return self._siblings.relay(owner, exchange, body)
-        if exchange.grant is None:
-            return self._take(body, exchange)
-        before = CALLER.set(exchange.grant.caller)
+        before = None if exchange.grant is None else CALLER.set(exchange.grant.caller)
         try:
-            return self._take(body, exchange)
+            run, ready = self._parse(body, exchange)
+            if isinstance(ready, Response):
+                return ready
+            if run.calls:
+                self._execution.executor.run_queued()
+            if run.calls or exchange.stream is not None:
+                return run
+            return self._conclude(run, ready, body)
         finally:
-            CALLER.reset(before)
+            if before is not None:
+                CALLER.reset(before)
 
-    def _take(
-        self, body: bytes, exchange: Exchange
-    ) -> Response | RequestRun | Coroutine[Any, Any, Response | None]:
+    def _parse(self, body: bytes, exchange: Exchange) -> tuple[RequestRun, Response | bytes | None]:
+        """Submit the calls of a message; return them and a reply that is ready."""
         if self._sessions.told:
             self._sessions.told = []
         head = exchange.head
@@ -435,25 +440,29 @@ class App:
             if isinstance(event, Request):
                 excluded = self._submit(run, event, body)
                 if excluded is not None:
-                    return excluded
+                    return run, excluded
             elif isinstance(event, bytes):
                 reply = event if revision and revision.null_ids else without_null_id(event)
             elif isinstance(event, Cancel):
                 self._cancel(run, event)
             else:
                 self._requests.receive(event)
-        if run.calls:
-            self._execution.executor.run_queued()
-        if run.calls or exchange.stream is not None:
-            return run
+        return run, reply
+
+    def _conclude(
+        self, run: RequestRun, reply: bytes | None, body: bytes
+    ) -> Response | Coroutine[Any, Any, Response | None]:
+        """Return the response of a message none of whose calls is open."""
+        exchange, revision = run.exchange, run.revision
         if run.has_calls:
             reply = run.reply or reply
             return Response(200, reply) if type(reply) is bytes else response_to(reply, revision)
-        if exchange.session is None and connection.has_session:
-            return self._begin_session(connection, exchange, reply or b"")
+        if exchange.session is None and run.connection.has_session:
+            return self._begin_session(run.connection, exchange, reply or b"")
+        repeated = exchange.head.repeated.revision
         if reply is None:
-            reply = unacceptable(body, head.repeated.revision, revision)
-        response = response_to(reply, revision, head.repeated.revision)
+            reply = unacceptable(body, repeated, revision)
+        response = response_to(reply, revision, repeated)
         return self._sessions.all_know(response) if self._sessions.told else response
 
     def _cancel(self, run: RequestRun, cancel: Cancel) -> None:

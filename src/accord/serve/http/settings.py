@@ -75,12 +75,12 @@ class SettingsDict(TypedDict, total=False):
     session_lifetime: float
     keep_alive_seconds: float
     answer_seconds: float
-    auth: Verifier
-    public_url: str
+    auth: Verifier | None
+    public_url: str | None
     scopes: tuple[str, ...]
-    admin_scope: str
-    rate: Rate
-    max_concurrent: int
+    admin_scope: str | None
+    rate: Rate | None
+    max_concurrent: int | None
     max_unsent: int
 
 

@@ -24,8 +24,8 @@ FRAMEWORKS := $(patsubst tests/frameworks/environments/%.txt,$(VENV)/frameworks/
 PYTEST := pytest --numprocesses $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist worksteal
 # Compile once, before the tests start thousands of processes.
 COMPILE = $(BIN)/python -m compileall -q src
-# A page that is not in the navigation, and a broken link, are errors.
-SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+# A broken link is an error.
+SITE := $(BIN)/zensical build --strict --clean
 
 # Absolute, so that child processes in other folders write to the same place.
 export COVERAGE_FILE := $(CURDIR)/$(VENV)/coverage
@@ -66,7 +66,7 @@ check: $(VENV)/.test $(VENV)/.check $(VENV)/.docs ## check lint, format, types, 
 	$(BIN)/mypy --strict src
 	$(BIN)/mypy --cache-dir .mypy_cache/tests tests examples tools/docgen
 	$(BIN)/lint-imports
-	$(SITE) --site-dir build/checked
+	$(SITE)
 
 docs: $(VENV)/.docs ## regenerate the generated parts of README and docs; build the site in build/site
 	$(BIN)/python -m tools.docgen

@@ -7,27 +7,38 @@ if (location.protocol === "file:") {
     });
 
   window.Worker = class extends EventTarget {
+    onmessage = null;
+
     constructor(address) {
       super();
+      this.addEventListener("message", (event) => this.onmessage?.(event));
+      this.frame = document.createElement("iframe");
       this.inside = this.start(address);
     }
 
     async start(address) {
-      const frame = document.createElement("iframe");
-      frame.hidden = true;
-      frame.srcdoc = "<!doctype html>";
-      await loaded(frame, document.body);
-      const inside = frame.contentWindow;
-      inside.postMessage = (data) => this.dispatchEvent(new MessageEvent("message", { data }));
+      this.frame.hidden = true;
+      this.frame.srcdoc = "<!doctype html>";
+      await loaded(this.frame, document.body);
+      const inside = this.frame.contentWindow;
+      inside.postMessage = (sent) => {
+        const data = structuredClone(sent);
+        this.dispatchEvent(new MessageEvent("message", { data }));
+      };
       const script = inside.document.createElement("script");
       script.src = address;
       await loaded(script, inside.document.body);
       return inside;
     }
 
-    async postMessage(data) {
+    async postMessage(sent) {
+      const data = structuredClone(sent); // as a worker's messages are, before the sender changes them
       const inside = await this.inside;
       inside.dispatchEvent(new inside.MessageEvent("message", { data }));
+    }
+
+    terminate() {
+      this.frame.remove();
     }
   };
 }

@@ -1,7 +1,10 @@
 """Every relative link in our Markdown leads to a file that is there."""
 
 import re
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,6 +35,21 @@ def test_modules_that_a_page_names_exist(page: str) -> None:
     folders = (ROOT, ROOT / "src/accord", ROOT / "tests")
     assert len(named) > 3
     assert [name for name in named if not any((each / name).is_file() for each in folders)] == []
+
+
+def test_every_page_of_the_docs_is_in_the_navigation_once() -> None:
+    project = tomllib.loads((ROOT / "zensical.toml").read_text())["project"]
+    pages = [str(page.relative_to(ROOT / "docs")) for page in ROOT.glob("docs/**/*.md")]
+    assert sorted(in_navigation(project["nav"])) == sorted(pages)
+
+
+def in_navigation(entries: list[Any]) -> Iterator[str]:
+    for entry in entries:
+        for target in entry.values() if isinstance(entry, dict) else [entry]:
+            if isinstance(target, str):
+                yield target
+            else:
+                yield from in_navigation(target)
 
 
 def test_links_are_found_however_they_are_written() -> None:

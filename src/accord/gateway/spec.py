@@ -35,6 +35,7 @@ _NEVER_FORWARDED: Final = frozenset(
     }
 )
 _NEVER_FORWARDED_STARTS: Final = ("mcp-", "proxy-", "content-")
+_SEPARATOR: Final = re.compile(r"[-_.]")
 _UNNAMED: Final = re.compile(r"[^A-Za-z0-9-]+")
 _PACKAGE_END: Final = re.compile(r"(?<=.)@[^/]*$")
 _COMMON: Final = frozenset({"mcp", "server", "www", "api", "com", "org", "net", "io", "dev"})
@@ -199,6 +200,6 @@ def _host_name(url: str) -> str:
 
 
 def _last_word(text: str, otherwise: str = "") -> str:
-    words = [each for each in re.split(r"[-_.]", text) if each and each.lower() not in _COMMON]
+    words = [each for each in _SEPARATOR.split(text) if each and each.lower() not in _COMMON]
     name = _UNNAMED.sub("-", words[-1] if words else otherwise or text).strip("-")
     return name or "server"

@@ -10,7 +10,7 @@ import sys
 import time
 from typing import Any
 
-MISBEHAVING = ("say", "hang", "leave", "garbage", "huge", "wrong_id", "silence", "chatter")
+MISBEHAVING = ("say", "hang", "doze", "leave", "garbage", "huge", "wrong_id", "silence", "chatter")
 
 
 def listed(settings: dict[str, Any]) -> list[Any]:
@@ -31,6 +31,8 @@ def call(request_id: Any, name: str, arguments: dict[str, Any]) -> None:
     match name:
         case "hang":
             return
+        case "doze":  # and answer nothing meanwhile
+            time.sleep(arguments["seconds"])
         case "leave":
             sys.stderr.write("fatal: the database is gone\n")
             sys.stderr.flush()

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from accord import Client, Server, upstream
+from accord import Client, Problem, Server, upstream
 from accord.client import ToolInfo
 from accord.gateway import Gateway, UpstreamSpec, spec_of
+from accord.gateway.slots import CallSlots
 from accord.reader import Reading
 from client.connections import descriptors
 from gateway.gateways import ODD, SAMPLE, client_of, gateway_of, until
@@ -363,5 +364,120 @@ def test_lists_of_any_oddness_are_merged_with_none_lost(tmp_path: Path) -> None:
                 assert all(each.raw["inputSchema"]["type"] == "object" for each in found)
                 reading = await client.call_tool(found[2].name, {})
                 assert reading.is_failure is False
+
+    run(main())
+
+
+@pytest.mark.requirement("gateway.23.in-flight")
+def test_calls_beyond_the_limit_wait_for_their_turn() -> None:
+    async def main() -> None:
+        gateway = gateway_of(SAMPLE, max_calls=2)
+        async with client_of(gateway.server, NEW) as client:
+            began = monotonic()
+            calls = [client.call_tool("slow", {"number": n, "seconds": 0.2}) for n in range(6)]
+            readings = await asyncio.gather(*calls)
+            assert [each.value for each in readings] == list(range(6))
+            assert monotonic() - began >= 0.6
+            assert (await client.call_tool("add", {"a": 1, "b": 1})).value == 2
+
+    run(main())
+
+
+@pytest.mark.requirement("gateway.23.in-flight")
+def test_a_call_without_a_turn_is_refused_with_the_limit() -> None:
+    async def main() -> None:
+        slots = CallSlots("s", 1)
+        slots.take()
+        with pytest.raises(Problem, match="'s' has 1 open requests, its limit") as refused:
+            await slots.wait(0.05)
+        assert refused.value.retry_after == 1.0
+        waiting = [asyncio.ensure_future(slots.wait(10)) for _ in range(1_000)]
+        await asyncio.sleep(0)
+        with pytest.raises(Problem, match="1,000 requests wait already"):
+            await slots.wait(10)
+        slots.release()
+        await waiting[0]
+        assert not slots.is_free
+        for each in waiting:
+            each.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        slots.release()
+        assert slots.is_free
+
+    run(main())
+
+
+@pytest.mark.requirement("gateway.23.in-flight")
+def test_a_call_that_is_cancelled_gives_its_turn_to_the_next() -> None:
+    async def main() -> None:
+        gateway = gateway_of(SAMPLE, max_calls=1)
+        async with client_of(gateway.server, NEW) as client:
+            calls = [
+                asyncio.create_task(client.call_tool("wait", {"token": str(n)})) for n in range(3)
+            ]
+            await asyncio.sleep(0.1)
+            for call in calls:
+                call.cancel()
+            await asyncio.gather(*calls, return_exceptions=True)
+            assert (await client.call_tool("add", {"a": 1, "b": 1})).value == 2
+
+    run(main())
+
+
+@pytest.mark.requirement("gateway.23.breaker")
+def test_a_server_that_answers_nothing_is_not_called_until_it_answers_a_probe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("accord.gateway.upstreams._PROBES", (1.0, 1.0, 1.0, 1.0))
+
+    async def main() -> None:
+        gateway = Gateway([odd_spec(tmp_path, options={"timeout": 0.4})])
+        one = gateway.upstreams["odd"]
+        async with client_of(gateway.server, NEW) as client:
+            dozing = [client.call_tool("doze", {"seconds": 1.2})]
+            hanging = [client.call_tool("hang") for _ in range(3)]
+            for each in await asyncio.gather(*dozing, *hanging):
+                assert each.is_failure
+            await until(lambda: one.status == "unavailable")
+            began = monotonic()
+            refused = await client.call_tool("say")
+            assert monotonic() - began < 0.2
+            assert "does not answer; it is asked again in" in refused.response.error.message
+            assert refused.response.error.details["retry_after"] > 0
+            assert len(await client.list_tools()) > 5
+            await until(lambda: one.status == "ok")
+            assert (await say(client, {"content": []})).is_failure is False
+
+    run(main())
+
+
+@pytest.mark.requirement("gateway.23.breaker", "gateway.8.one-call")
+def test_a_slow_tool_is_no_reason_to_refuse_others(tmp_path: Path) -> None:
+    async def main() -> None:
+        gateway = Gateway([odd_spec(tmp_path, options={"timeout": 0.2})])
+        async with client_of(gateway.server, NEW) as client:
+            for _ in range(3):
+                await asyncio.gather(*(client.call_tool("hang") for _ in range(4)))
+                assert gateway.upstreams["odd"].status == "ok"
+                assert (await say(client, {"content": []})).is_failure is False
+
+    run(main())
+
+
+@pytest.mark.requirement("gateway.23.breaker")
+def test_a_server_that_never_answers_again_is_started_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("accord.gateway.upstreams._PROBES", (0.1,))
+
+    async def main() -> None:
+        gateway = Gateway([odd_spec(tmp_path, options={"timeout": 0.3})])
+        async with client_of(gateway.server, NEW) as client:
+            calls = [client.call_tool("doze", {"seconds": 600}) for _ in range(3)]
+            await asyncio.gather(*calls)
+            one = gateway.upstreams["odd"]
+            await until(lambda: one.status == "unavailable")
+            await until(lambda: one.status == "ok")
+            assert (await say(client, {"content": []})).is_failure is False
 
     run(main())

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from accord import Client
+from accord import Client, MCPError
 from commands import ACCORD
 from gateway.gateways import ODD, SAMPLE, User, client_of, gateway_of, sample, served
 from http_peer import HttpServer
@@ -266,3 +266,17 @@ def test_a_retry_reaches_the_worker_that_holds_the_call(upstream: str) -> None:
             retry = {"inputResponses": {key: response}, "requestState": asked["requestState"]}
             done = post(url, "Bearer ada", retry)["result"]
             assert done["content"][0]["text"] == "accept: red"
+
+
+@pytest.mark.requirement("gateway.23.rate")
+def test_the_rate_of_a_caller_and_tool_is_limited(upstream: str) -> None:
+    async def main(url: str) -> None:
+        async with client_of(url, NEW, headers={"Authorization": "Bearer ada"}) as client:
+            for _ in range(2):
+                assert (await client.call_tool("add", {"a": 1, "b": 1})).value == 2
+            with pytest.raises(MCPError, match="Too many calls of add: 2/h of a caller"):
+                await client.call_tool("add", {"a": 1, "b": 1})
+            assert (await client.call_tool("rows", {"count": 1})).is_failure is False
+
+    with served("http", upstream, NEW, "--rate", "2/h") as url:
+        asyncio.run(main(url))

@@ -58,6 +58,10 @@ def _are_headers(value: Any) -> bool:
     return isinstance(value, list) and all(map(may_forward, value))
 
 
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
 def _is_url(value: Any) -> bool:
     return isinstance(value, str) and value.lower().startswith(("http://", "https://", "${"))
 
@@ -74,6 +78,7 @@ _MEMBERS: Final[Mapping[str, _Wanted]] = {
     "prefix": _Wanted(_is_text, "a string"),
     "replies": _Wanted(lambda value: value in REPLIES, f"one of {', '.join(REPLIES)}"),
     "timeout": _Wanted(_is_time, "a number of seconds"),
+    "max_calls": _Wanted(_is_count, "a whole number above 0"),
     "auth": _Wanted(lambda value: isinstance(value, dict), "an object with a client_id"),
     "forward": _Wanted(_are_headers, "an array of headers that may be forwarded"),
 }
@@ -87,7 +92,7 @@ _AUTH_MEMBERS: Final[Mapping[str, _Wanted]] = {
 }
 _FOR_COMMAND: Final = ("args", "env", "cwd")
 _FOR_URL: Final = ("headers", "auth", "forward")
-_OWN: Final = ("only", "prefix", "replies", "timeout", "forward")
+_OWN: Final = ("only", "prefix", "replies", "timeout", "forward", "max_calls")
 
 
 def config_schema() -> dict[str, Any]:

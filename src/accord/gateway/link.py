@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from math import inf
 from typing import Any, Final
 
-from accord.client import Reply
+from accord.client import Reply, TimedOut
 from accord.client.dispatcher import MessageLog
 from accord.client.messages import Response
 from accord.client.peer import Peer, connect
@@ -50,6 +50,10 @@ class Link:
         self.calls: dict[int, ForwardedCall] = {}
         """The open calls, by the id of their request."""
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.unanswered = 0
+        """Requests in a row that were not answered in time."""
+        self.next_probe: float | None = None
+        """When it is asked whether it answers again; None while it takes requests."""
         self._stack = stack
         self._tokens: dict[str, ForwardedCall] = {}
         self._early: list[dict[str, Any]] = []
@@ -68,6 +72,15 @@ class Link:
     def is_lost(self) -> bool:
         """True once the upstream has exited or closed the connection."""
         return self.lost.done()
+
+    async def answers(self, seconds: float) -> bool:
+        """True if the upstream replies to anything; raise Disconnected if it is gone."""
+        method = "server/discover" if self.revision.stateless else "ping"
+        try:
+            await self.peer.request(method, {}, within=seconds)
+        except TimedOut:
+            return False
+        return True
 
     async def close(self) -> None:
         """Close the connection, and end the process."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 import msgspec
 
 from accord.errors import ContractError
+from accord.gateway.slots import DEFAULT_MAX_CALLS
 from accord.model.tool import Replies
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ class UpstreamOptions(TypedDict, total=False):
     revision: str | None
     auth: "Auth | OAuthClient | str | None"
     forward: Sequence[str]
+    max_calls: int
 
 
 class UpstreamSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,6 +117,8 @@ class UpstreamSpec(msgspec.Struct, frozen=True, kw_only=True):
     """What signs in at a URL: see `Client`. By default the sign-ins of `accord login`."""
     forward: Sequence[str] = ()
     """Names of headers of a caller that are sent to a URL; no others are."""
+    max_calls: int = DEFAULT_MAX_CALLS
+    """Requests that may be open at once; further ones wait."""
 
     def __post_init__(self) -> None:
         if bool(self.command) == bool(self.url):

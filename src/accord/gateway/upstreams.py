@@ -18,6 +18,7 @@ from accord.gateway.calls import ForwardedCall, parked_key, with_input
 from accord.gateway.faults import raise_error, require_opened, surely_not_started
 from accord.gateway.link import Link, open_link
 from accord.gateway.questions import ForwardedQuestion, offered, question_of
+from accord.gateway.slots import CallSlots
 from accord.gateway.spec import OAuthClient, UpstreamSpec
 from accord.model.answer import Problem
 from accord.model.changes import Change, ListChanged, Updated
@@ -53,6 +54,12 @@ _MAX_SESSIONS: Final = 64
 _GRACE: Final = 3600.0
 """Seconds for which the features of an unavailable upstream stay listed."""
 _MAX_REASON: Final = 2_000
+_MAX_UNANSWERED: Final = 3
+"""Requests in a row without a reply after which an upstream is asked whether it answers at all."""
+_PROBE_SECONDS: Final = 5.0
+_SILENT: Final = "it does not answer"
+_PROBES: Final = (1.0, 2.0, 4.0)
+"""Seconds before each further probe, after which it is started anew."""
 _OWN_META: Final = ("io.modelcontextprotocol/", "dev.accord-mcp/")
 _FOR_PROGRESS: Final = "progressToken"
 _HEADER_VALUE: Final = re.compile(r"[!-~]([ -~]{0,4094}[!-~])?")
@@ -99,6 +106,7 @@ class Upstream:
         self._connected_by = self._with_auth()
         self._settled = asyncio.Event()
         self._wake = asyncio.Event()
+        self._slots = CallSlots(self.spec.name, self.spec.max_calls)
 
     def _with_auth(self) -> UpstreamSpec:
         """Return the spec with what gets the tokens for its URL."""
@@ -367,8 +375,26 @@ class Upstream:
         channel = cast(RequestChannel, context.channel)
         require_opened(channel.responses)
         parked = parked_key(channel)
-        if parked is not None and parked in self._parked:
-            return await self._follow(self._parked[parked], context)
+        if self._slots.is_free:
+            self._slots.take()
+        else:
+            await self._slots.wait(self.spec.timeout)
+        try:
+            if parked is not None and parked in self._parked:
+                return await self._follow(self._parked[parked], context)
+            return await self._forward(method, params, context, parked, is_repeatable)
+        finally:
+            self._slots.release()
+
+    async def _forward(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        context: Context[Any],
+        parked: str | None,
+        is_repeatable: bool,
+    ) -> Reply:
+        """Send a request; once more if that is certain to do no harm."""
         try:
             return await self._attempt(method, params, context, parked)
         except PeerError as error:
@@ -393,6 +419,7 @@ class Upstream:
         if self._exchanges:
             self._pass_token(context)
         link = await self._link_for(context)
+        self._require_answering(link)
         if parked is not None and not link.revision.stateless:
             raise Problem.unavailable(
                 "The question was answered already, or too late", code="QUESTION_EXPIRED"
@@ -416,16 +443,57 @@ class Upstream:
                         link.request(call, method, {**params, **answers}, **options)
                     )
 
-                return await with_input(context, send, _questions_in)
-            call = ForwardedCall(context)
-            request = link.request(call, method, params, **options)
-            if not context.client.revision.stateless or not options["capabilities"]:
-                return await call.direct(request)
-            call.start(request)
-            return await self._follow(call, context)
+                reply = await with_input(context, send, _questions_in)
+            else:
+                call = ForwardedCall(context)
+                request = link.request(call, method, params, **options)
+                if not context.client.revision.stateless or not options["capabilities"]:
+                    reply = await call.direct(request)
+                else:
+                    call.start(request)
+                    reply = await self._follow(call, context)
         except PeerError as error:
             self._report(link, error)
             raise
+        link.unanswered = 0
+        return reply
+
+    def _require_answering(self, link: Link) -> None:
+        """Raise a Problem while an upstream answers nothing."""
+        if link.next_probe is None:
+            return
+        seconds = max(0.1, link.next_probe - monotonic())
+        raise Problem.unavailable(
+            f"Server {self.spec.name!r} does not answer; it is asked again in {seconds:.1f} s",
+            code="NOT_ANSWERING",
+            retry_after=seconds,
+        )
+
+    async def _probe(self, link: Link) -> None:
+        """Find out whether an upstream still answers; while it does not, refuse requests to it.
+
+        After some probes without an answer it is started anew.
+        """
+        seconds = min(self.spec.timeout, _PROBE_SECONDS)
+        with contextlib.suppress(PeerError):
+            for pause in (*_PROBES, 0.0):
+                if await link.answers(seconds):
+                    link.unanswered, link.next_probe = 0, None
+                    self._recover(link)
+                    return
+                link.next_probe = monotonic() + pause
+                if link is self._base:
+                    self._fail(TimedOut("ping", _SILENT))
+                await asyncio.sleep(pause)
+            if not link.lost.done():
+                link.lost.set_exception(TimedOut("ping", _SILENT))
+
+    def _recover(self, link: Link) -> None:
+        """Note that an upstream answers again."""
+        if link is self._base and self.status == "unavailable":
+            self.status, self.reason = "ok", ""
+            self._settled.set()
+            self.on_lists()
 
     @property
     def _exchanges(self) -> bool:
@@ -463,7 +531,12 @@ class Upstream:
         self._parked.pop(call.id, None)
 
     def _report(self, link: Link, error: PeerError) -> None:
-        """Note that an upstream has become unreachable."""
+        """Note that an upstream has become unreachable, or does not answer."""
+        if isinstance(error, TimedOut):
+            link.unanswered += 1
+            if link.unanswered == _MAX_UNANSWERED:
+                self._run(self._probe(link))
+            return
         is_gone = isinstance(error, Disconnected | SignInRequired)
         is_gone = is_gone or (surely_not_started(error) and not _is_sign_in(error))
         if is_gone and not link.lost.done():
@@ -542,8 +615,10 @@ class Upstream:
 
     async def _available(self) -> Link:
         """Return the first connection; wait for an attempt to connect if there is none."""
-        if self._base is not None and self.status == "ok" and not self._base.is_lost:
-            return self._base
+        base = self._base
+        is_silent = base is not None and base.next_probe is not None
+        if base is not None and not base.is_lost and (self.status == "ok" or is_silent):
+            return base
         end = monotonic() + self.spec.timeout
         self._settled.clear()
         self._wake.set()

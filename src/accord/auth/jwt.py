@@ -123,7 +123,7 @@ def _signed(token: str, key: IssuerKey) -> dict[str, Any] | None:
 
 @lru_cache(maxsize=1)
 def _registry() -> "JWSRegistry":
-    """Return the algorithms of the library, of which `_header` and the key admit one."""
+    """Return the algorithms of the library; `_header` and the key admit one of ours."""
     from joserfc.jwa import JWSAlgModel
     from joserfc.jws import JWSRegistry
 
@@ -131,6 +131,8 @@ def _registry() -> "JWSRegistry":
         max_header_length = MAX_TOKEN
 
         def get_alg(self, name: str) -> JWSAlgModel:
+            if name not in ALGORITHMS:  # the library has read another header than `_header`
+                raise ValueError(name)
             return self.algorithms[name]
 
     return Registry(strict_check_header=False)

@@ -10,11 +10,15 @@ import asyncio
 import socket
 from enum import IntEnum
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from typing import Final
 from urllib.parse import urlsplit
 
 from accord.auth.fetch import bare, is_loopback, require_safe
 from accord.errors import PeerError, SignInError
+
+_TRANSLATED: Final = IPv6Network("64:ff9b::/96")
+_COMPATIBLE: Final = IPv6Network("::/96")
 
 
 class Zone(IntEnum):
@@ -85,10 +89,18 @@ async def _zone_of(url: str) -> Zone:
 @lru_cache(maxsize=256)
 def _zone_of_address(text: str) -> Zone:
     address: IPv4Address | IPv6Address = ip_address(text.partition("%")[0])
-    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
-        address = address.ipv4_mapped
+    if isinstance(address, IPv6Address):
+        address = _embedded(address) or address
     if address.is_loopback:
         return Zone.LOOPBACK
     if address.is_link_local or address.is_multicast or address.is_unspecified:
         return Zone.RESERVED
-    return Zone.PUBLIC if address.is_global else Zone.PRIVATE
+    is_site_local = isinstance(address, IPv6Address) and address.is_site_local
+    return Zone.PUBLIC if address.is_global and not is_site_local else Zone.PRIVATE
+
+
+def _embedded(address: IPv6Address) -> IPv4Address | None:
+    """Return the IPv4 address that an IPv6 address stands for: mapped, translated or tunnelled."""
+    if address in _TRANSLATED or (address in _COMPATIBLE and int(address) > 1):
+        return IPv4Address(int(address) & 0xFFFF_FFFF)
+    return address.ipv4_mapped or address.sixtofour

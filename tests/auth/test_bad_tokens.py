@@ -54,6 +54,11 @@ def heading(key: str = "rsa", /, **changed: Any) -> Make:
     )
 
 
+def with_header(raw: bytes) -> Make:
+    """A token that the issuer has signed, with any header."""
+    return lambda issuer, bait: sign(raw, issuer.claims(), KEYS["rsa"], "RS256")
+
+
 def baited(member: str, value: Callable[[str], Any] = lambda bait: bait) -> Make:
     """A token signed by a stranger, whose header says where to find the stranger's key."""
     return lambda issuer, bait: sign(
@@ -184,8 +189,16 @@ TOKENS: dict[str, Make] = {
         lambda token: token[:-30] + ("A" if token[-30] != "A" else "B") + token[-29:]
     ),
     "a signature that is too long": changed(lambda token: token + "A" * 2_000),
+    "a signature with padding": changed(part(2, lambda text: text + "==")),
+    "a signature with a letter that is skipped": changed(
+        lambda token: f"{token[:-9]}~{token[-9:]}"
+    ),
     "claims changed after signing": changed(part(1, lambda claims: encode({"sub": "root"}))),
     "a header changed after signing": changed(part(0, lambda _: encode(header(typ="JWT")))),
+    "alg twice, none at last": with_header(b'{"alg":"RS256","kid":"rsa","alg":"none"}'),
+    "alg twice, once escaped": with_header(b'{"alg":"RS256","kid":"rsa","\\u0061lg":"HS256"}'),
+    "a header in UTF-16": with_header('{"alg":"RS256","kid":"rsa"}'.encode("utf-16")),
+    "a header after a byte order mark": with_header(b'\xef\xbb\xbf{"alg":"RS256","kid":"rsa"}'),
     # Key ids
     "an unknown kid": heading("rsa", kid="other"),
     "a kid that is empty": heading(kid=""),
@@ -254,6 +267,9 @@ TOKENS: dict[str, Make] = {
             "left out": ...,
         }.items()
     },
+    "aud twice, of another server at last": with_claims(
+        lambda issuer: json.dumps(issuer.claims())[:-1].encode() + b',"aud":"https://o.example"}'
+    ),
     # Issuers
     **{
         f"iss {name}": claiming(iss=value)
@@ -451,6 +467,34 @@ def test_a_bad_token_is_refused(name: str, issuer: Issuer, bait: Issuer, port: i
     check(response, INVALID)
     REFUSALS.add((response.headers["WWW-Authenticate"], response.body))  # type: ignore[attr-defined]
     assert len(REFUSALS) == 1  # one text for all: none tells which part was wrong
+
+
+REFUSED_AT: dict[str, Make] = {
+    "the text": lambda issuer, bait: f"opaque-{time.monotonic_ns()}",
+    "the algorithm": lambda issuer, bait: unsigned("none")(issuer, bait) + str(time.monotonic_ns()),
+    "the signature": lambda issuer, bait: sign(
+        header(), issuer.claims(jti=time.monotonic_ns()), OTHERS["rsa"]
+    ),
+    "the audience": lambda issuer, bait: issuer.token(aud="x", jti=time.monotonic_ns()),
+    "the expiry": lambda issuer, bait: issuer.token(exp=1, jti=time.monotonic_ns()),
+}
+
+
+def test_the_time_of_a_refusal_does_not_tell_which_check_has_failed(
+    issuer: Issuer, port: int
+) -> None:
+    post(port, [("Authorization", f"Bearer {issuer.token()}")])  # the keys are there
+    fastest = {}
+    for name, make in REFUSED_AT.items():
+        seconds = []
+        for _ in range(15):
+            headers = [("Authorization", f"Bearer {make(issuer, '')}")]
+            began = time.perf_counter()
+            assert post(port, headers).status == 401
+            seconds.append(time.perf_counter() - began)
+        fastest[name] = min(seconds)
+    assert min(fastest.values()) > 0.009, fastest  # all wait for the same moment
+    assert max(fastest.values()) - min(fastest.values()) < 0.005, fastest
 
 
 @pytest.mark.requirement("mcp.authorization.malformed")

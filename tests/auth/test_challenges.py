@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -280,6 +280,47 @@ def test_lists_keep_what_step_up_reaches_and_leave_out_what_is_hidden(
         assert names(admin, "resources/templates/list", "resourceTemplates") == {
             "shop://ledger/{year}"
         }
+
+
+@pytest.mark.parametrize("page_size", [None, 1])
+def test_a_list_is_filtered_by_audience_and_by_scopes(
+    issuer: Issuer, page_size: int | None
+) -> None:
+    server = Server("club", auth=verifier_of(issuer), page_size=page_size)
+
+    def audience(sender: Any) -> Callable[[str], bool]:
+        return lambda name: sender.fields[b"x-team"].decode() in name
+
+    for name in ("red_reads", "blue_reads", "red_bans", "blue_bans"):
+        is_hidden = "bans" in name
+        options: dict[str, Any] = {
+            "scopes": ["club:admin"] if is_hidden else [],
+            "hidden": is_hidden,
+        }
+        server.tool(name=name, audience=audience, **options)(lambda: "hi")
+
+    async def listed(client: httpx2.AsyncClient, headers: dict[str, str]) -> list[str]:
+        found: list[str] = []
+        params: dict[str, Any] = {}
+        while True:
+            message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": params}
+            response = await client.post("/mcp", json=message, headers=headers)
+            result = response.json()["result"]
+            found += [tool["name"] for tool in result["tools"]]
+            if "nextCursor" not in result:
+                return found
+            params = {"cursor": result["nextCursor"]}
+
+    async def scenario() -> None:
+        transport = httpx2.ASGITransport(server.asgi())
+        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            for team in ("red", "blue"):
+                for scope, tools in (("x", ["reads"]), ("club:admin", ["reads", "bans"])):
+                    token = issuer.token(scope=scope)
+                    headers = {"Authorization": f"Bearer {token}", "X-Team": team}
+                    assert await listed(client, headers) == [f"{team}_{each}" for each in tools]
+
+    asyncio.run(scenario())
 
 
 def test_lists_that_differ_by_caller_are_private(server: HttpServer, issuer: Issuer) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from http.client import HTTPSConnection
+from http.client import HTTPConnection, HTTPSConnection
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
@@ -349,6 +349,70 @@ def test_with_a_public_url_counters_and_the_page_need_the_admin_scope(
         assert status(issuer.token(scope="shop:read")) == 403
         assert status(issuer.token(scope="ops")) not in (401, 503)
         assert peer.visit("GET", path="/health").status == 200
+        peer.close()
+
+
+class Operator:
+    """A person with a token, whose browser shows the page."""
+
+    def __init__(self, port: int, token: str) -> None:
+        self._port = port
+        self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        found = re.search(r'name="accord-token" content="([^"]+)"', self.ask("GET", "/")[1])
+        assert found is not None
+        self._headers["X-Accord-Token"] = found[1]
+
+    def ask(self, method: str, path: str, body: Any = None) -> tuple[int, str]:
+        """Return the status and the body of a response."""
+        connection = HTTPConnection("127.0.0.1", self._port, timeout=30)
+        connection.request(method, path, json.dumps(body), self._headers)
+        response = connection.getresponse()
+        self.challenge = response.headers["WWW-Authenticate"]
+        text = response.read().decode()
+        connection.close()
+        return response.status, text
+
+    def tools(self) -> str:
+        return self.ask("POST", "/inspector/api/tools")[1]
+
+    def call(self, tool: str, **arguments: Any) -> tuple[int, str]:
+        """Return the status, and the last message of the call."""
+        body = {"tool": tool, "arguments": arguments}
+        status, text = self.ask("POST", "/inspector/api/call", body)
+        return status, str(json.loads(text)["messages"][-1]["raw"]) if status == 200 else text
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_calls_of_the_page_are_of_the_operator_with_their_scopes(
+    issuer: Issuer, workers: int
+) -> None:
+    words = ["--public-url", "https://mcp.example.com", "--admin-scope", "ops"]
+    with serving(GUARDED, *words, "--workers", workers, ISSUER=issuer.url) as server:
+        operator = Operator(server.port, issuer.token(sub="ann", scope="ops shop:read"))
+        assert '\\"subject\\":\\"ann\\"' in operator.call("whoami")[1]
+        refused = json.loads(operator.call("restock", item="rope")[1])["result"]
+        assert refused["isError"]
+        assert "shop:write shop:stock" in refused["content"][0]["text"]
+        assert "purge" not in operator.tools()
+        scopes = "ops shop:read shop:write shop:stock shop:admin"
+        manager = Operator(server.port, issuer.token(sub="bob", scope=scopes))
+        assert "restocked" in manager.call("restock", item="rope")[1]
+        assert "purge" in manager.tools()
+        visitor = Operator(server.port, issuer.token(scope="ops"))
+        assert visitor.call("add", a=1, b=2)[0] == 403
+        assert 'scope="shop:read ops"' in visitor.challenge
+    assert "whoami success" in server.stderr
+    assert "subject='ann'" in server.stderr
+
+
+@pytest.mark.parametrize(
+    "name", ["X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded", "Via", "Host"]
+)
+def test_what_a_proxy_has_passed_on_is_not_of_loopback(issuer: Issuer, name: str) -> None:
+    with serving(GUARDED, "--allow-host", "shop.example", ISSUER=issuer.url) as server:
+        peer = HttpPeer(server.port)
+        assert peer.visit("GET", path="/").status == 200
+        assert peer.visit("GET", {name: "shop.example"}, path="/").status == 403
         peer.close()
 
 

@@ -22,6 +22,7 @@ from accord.inspector.target import (
     WireMessage,
 )
 from accord.model.answer import Answer, FieldError, InputRequired, Problem
+from accord.model.caller import CALLER, Caller
 from accord.model.context import MissingCapability
 from accord.model.questions import Question
 from accord.model.tool import Tool
@@ -31,6 +32,7 @@ from accord.revisions import NEWEST, REVISIONS
 from accord.serve.call import CallbackEdge, RunningCall
 from accord.serve.executor import Executor
 from accord.serve.http.access import AccessLog
+from accord.serve.http.policy import lacking_scopes
 from accord.serve.pending_requests import PendingRequests
 from accord.server import Server
 from accord.server.operation import Done, ToolOperation
@@ -55,6 +57,7 @@ class LocalClient(CallbackEdge):
         options = request.render
         self._revision = REVISIONS[options.revision or NEWEST.date]
         super().__init__(self.receive)
+        self._caller = CALLER.get()
         self._pending_requests = pending_requests
         self._capabilities = CLIENT_CAPABILITIES | (
             {} if options.profile is None else asking_for(options.profile)
@@ -69,6 +72,16 @@ class LocalClient(CallbackEdge):
         if not self._revision.stateless:
             self._handshake()
         self._in_handshake = False
+
+    @property
+    def caller(self) -> Caller | None:
+        """The verified caller of the page; None on this machine."""
+        return self._caller
+
+    @property
+    def principal(self) -> bytes | None:
+        """The identity of the verified caller of the page."""
+        return None if self._caller is None else self._caller.principal
 
     def _handshake(self) -> None:
         params = {
@@ -303,25 +316,33 @@ class LocalTarget:
     async def _run_logged(self, client: LocalClient, call: RunningCall) -> Done:
         began = perf_counter()
         done = await self._finish(client, call)
-        self._note(call.request, done, perf_counter() - began)
+        self._note(call.request, done, perf_counter() - began, client.caller)
         return done
 
     async def _finish(self, client: LocalClient, call: RunningCall) -> Done:
         """Run a call to its end and deliver the reply to its client."""
         loop = asyncio.get_running_loop()
         self._executor = self._executor or Executor(self._server.dispatcher, loop)
-        done = await self._executor.run(call)
+        done = self._refusal(client, call) or await self._executor.run(call)
         assert done is not None  # only cancelling this cancels the call
         client.receive(call.finish(done) or b"")
         if isinstance(done.outcome, InputRequired):
             client.running.receive_result(msgspec.json.decode(done.reply)["result"])
         return done
 
-    def _note(self, request: Request, done: Done, seconds: float) -> None:
+    def _refusal(self, client: LocalClient, call: RunningCall) -> Done | None:
+        """Return the refusal of a call whose scopes the caller of the page lacks."""
+        dispatcher, caller = self._server.dispatcher, client.caller
+        scopes = dispatcher.scopes_for(call.request)
+        if caller is None or caller.scopes.issuperset(scopes):
+            return None
+        return dispatcher.refuse(call, lacking_scopes(scopes))
+
+    def _note(self, request: Request, done: Done, seconds: float, caller: Caller | None) -> None:
         if self._access is not None:
             name = request.name if request.name in self._server.tools else "?"
             soon = asyncio.get_running_loop().call_soon
-            self._access.note(name, outcome_label(done.outcome), seconds, soon)
+            self._access.note(name, outcome_label(done.outcome), seconds, soon, caller)
 
 
 def _outcome(request: Request, tool: Tool, arguments: bytes, outcome: Outcome) -> Outcome:

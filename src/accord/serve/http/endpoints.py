@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from accord.errors import ContractError
+from accord.model.caller import CALLER
 from accord.serve.http.exchange import Exchange
 from accord.serve.http.execution import Execution
 from accord.serve.http.request import NOT_PUBLIC, SHUTTING_DOWN, Refusal, refuse, text
@@ -71,7 +72,11 @@ class Endpoints:
                 return await self._relay(worker, exchange)
         answer = None if self._page is None else self._page(exchange)
         if answer is not None:
-            return await answer
+            before = CALLER.set(exchange.caller)
+            try:
+                return await answer
+            finally:
+                CALLER.reset(before)
         return refused(refuse(404, f"Nothing is here; MCP is at {self._settings.path}"))
 
     def _health(self, exchange: Exchange) -> bytes:

@@ -4,8 +4,9 @@ A token is verified with the headers, before the body is read. A header that was
 costs one lookup.
 """
 
+import asyncio
 from collections.abc import Coroutine, Sequence
-from time import time
+from time import monotonic, time
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -26,6 +27,7 @@ from accord.errors import INVALID_REQUEST as BAD_REQUEST
 from accord.errors import Reject
 from accord.model.caller import Grant, TokenRequest, Verifier, scopes_of
 from accord.protocol import Request, messages
+from accord.serve.http.endpoints import PAGE_API
 from accord.serve.http.exchange import Exchange
 from accord.serve.http.request import NOT_PUBLIC, Header, admit, refuse
 from accord.serve.http.response import Response, refused, retry_after
@@ -35,7 +37,11 @@ Admission = Response | Coroutine[Any, Any, Response | None] | None
 """A response, a coroutine that returns one or None, or None if the request is admitted."""
 
 _MAX_RECALLED: Final = 2_048  # headers
-_FORWARDED: Final = (b"forwarded", b"x-forwarded-for", b"x-real-ip")
+_REFUSAL_STEP: Final = 0.01  # seconds
+_FORWARDED: Final = frozenset(
+    {b"forwarded", b"via", b"x-real-ip"}
+    | {b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto"}
+)
 _SHARED: Final = (b"access-control-allow-origin", b"*")
 _METADATA_SECONDS: Final = 3_600
 _UNAVAILABLE: Final = "The access token cannot be verified now; try again later"
@@ -95,15 +101,19 @@ class Guard:
             return refused(refuse(404, "Nothing is here"))
         if self._settings.admin_scope is None:
             return refused(refuse(403, NOT_PUBLIC))
-        return self._verify(exchange, (self._settings.admin_scope,))
+        calls = exchange.path.startswith(PAGE_API)  # the page can call tools
+        scopes = (*(self.scopes if calls else ()), self._settings.admin_scope)
+        return self._verify(exchange, tuple(dict.fromkeys(scopes)))
 
     def is_local(self, exchange: Exchange) -> bool:
         """True if a request is from this machine: it sees counters and the page without a token.
 
         Behind a proxy on this machine every address is loopback, so that does not count.
         """
-        is_public = self._settings.public_url is not None
-        if is_public or any(name in exchange.head.fields for name in _FORWARDED):
+        fields = exchange.head.fields
+        if self._settings.public_url is not None or not _FORWARDED.isdisjoint(fields):
+            return False
+        if admit(fields.get(b"host"), None, frozenset()) is not None:
             return False
         return exchange.address is not None and is_loopback(exchange.address)
 
@@ -120,6 +130,7 @@ class Guard:
         request = TokenRequest(
             exchange.method, exchange.path, exchange.head.fields, exchange.address
         )
+        began = monotonic()
         try:
             grant = await self._verdicts.find(token.strip(b" ").decode("latin-1"), request)
         except Unavailable as error:
@@ -127,6 +138,8 @@ class Guard:
             headers = (*response.more_headers, retry_after(error.retry_after))
             return msgspec.structs.replace(response, more_headers=headers)
         if grant is None:
+            # The time of an answer must not tell which check has failed
+            await asyncio.sleep((began - monotonic()) % _REFUSAL_STEP)
             return self._challenged(exchange, 401, scopes, INVALID_TOKEN)
         if not grant.caller.scopes.issuperset(scopes):
             return self._challenged(exchange, 403, scopes, INSUFFICIENT_SCOPE)

@@ -1,5 +1,6 @@
 """What excludes a request that is otherwise valid: scopes that its caller lacks, and limits."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -43,9 +44,7 @@ class CallPolicy:
             scopes = self._guard.lacking(exchange, self._dispatcher.scopes_for(request))
             if scopes is not None:
                 response = self._guard.insufficient(exchange, request, scopes)
-                needed = " ".join(scopes)
-                problem = Problem.authorization(f"This needs a token with the scopes {needed}")
-                return Exclusion(response, problem)
+                return Exclusion(response, lacking_scopes(scopes))
         if self._limits is not None and request.method in _LIMITED:
             is_tool = request.method == TOOLS_CALL
             tool = self._dispatcher.known_name(request) if is_tool else None
@@ -58,6 +57,11 @@ class CallPolicy:
         """Count a request as done."""
         if self._limits is not None and request.method in _LIMITED:
             self._limits.leave(_key(exchange))
+
+
+def lacking_scopes(scopes: Sequence[str]) -> Problem:
+    """Return the problem of a call for which its caller lacks a scope."""
+    return Problem.authorization(f"This needs a token with the scopes {' '.join(scopes)}")
 
 
 def _key(exchange: Exchange) -> bytes | str | None:

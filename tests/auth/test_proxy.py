@@ -1,4 +1,4 @@
-"""Behind nginx, as the guide configures it: TLS, the public URL, challenges and metadata."""
+"""Behind nginx and Caddy, as the guide configures them: TLS, the public URL, challenges and metadata."""
 
 import json
 import os
@@ -23,7 +23,6 @@ from processes import free_port
 from token_issuer import Issuer
 
 HOST = "mcp.example.com"
-NGINX = shutil.which("nginx") or shutil.which("/usr/sbin/nginx")
 CONF = """
 daemon off; worker_processes 1; pid {folder}/pid; error_log stderr; master_process off;
 events {{}}
@@ -33,8 +32,6 @@ http {{
     {server}
 }}
 """
-
-pytestmark = pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
 
 
 class Client:
@@ -70,34 +67,66 @@ def issuer() -> Iterator[Issuer]:
         yield issuer
 
 
-@pytest.fixture(scope="module")
-def client(issuer: Issuer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    folder = tmp_path_factory.mktemp("nginx")
+@pytest.fixture(scope="module", params=["nginx", "caddy"])
+def client(
+    request: pytest.FixtureRequest, issuer: Issuer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Client]:
+    proxy = shutil.which(request.param) or shutil.which(f"/usr/sbin/{request.param}")
+    if proxy is None:
+        pytest.skip(f"{request.param} is not installed")
+    folder = tmp_path_factory.mktemp(request.param)
     authority, port = Authority(folder), free_port()
     pem = authority.issue(HOST)
-    page = blocks((ROOT / "docs/auth.md").read_text())
-    server = next(block.text for block in page if block.language == "nginx")
     command = [ACCORD, "serve", f"{SAMPLES}/guarded.py:server", "--http", "127.0.0.1:0"]
     env = {**os.environ, "ISSUER": issuer.url}
     with (
         HttpServer([*command, "--public-url", f"https://{HOST}"], env=env) as behind,
         ExitStack() as stack,
     ):
-        for written, here in {
-            "listen 443 ssl": f"listen 127.0.0.1:{port} ssl",
-            "/etc/ssl/mcp.example.com.pem": str(pem),
-            "/etc/ssl/mcp.example.com.key": str(pem),
-            "127.0.0.1:8000": f"127.0.0.1:{behind.port}",
-        }.items():
-            assert written in server
-            server = server.replace(written, here)
-        (folder / "conf").write_text(CONF.format(folder=folder, server=server))
-        assert NGINX is not None
-        process = subprocess.Popen([NGINX, "-p", folder, "-c", "conf", "-e", "stderr"])
+        configure = nginx if request.param == "nginx" else caddy
+        words = configure(folder, port, pem, behind.port)
+        environment = {**os.environ, "HOME": str(folder), "XDG_DATA_HOME": str(folder)}
+        process = subprocess.Popen([proxy, *words], env=environment)
         stack.callback(process.wait)
         stack.callback(process.terminate)
         _wait_for(port)
         yield Client(port, authority.file)
+
+
+def nginx(folder: Path, port: int, pem: Path, behind: int) -> list[str]:
+    """Write the configuration of the guide with other places, and return the arguments for it."""
+    changes = {
+        "listen 443 ssl": f"listen 127.0.0.1:{port} ssl",
+        "/etc/ssl/mcp.example.com.pem": str(pem),
+        "/etc/ssl/mcp.example.com.key": str(pem),
+        "127.0.0.1:8000": f"127.0.0.1:{behind}",
+    }
+    server = guide("nginx", "server {", changes)
+    (folder / "conf").write_text(CONF.format(folder=folder, server=server))
+    return ["-p", str(folder), "-c", "conf", "-e", "stderr"]
+
+
+def caddy(folder: Path, port: int, pem: Path, behind: int) -> list[str]:
+    """Write the configuration of the guide with other places, and return the arguments for it."""
+    site = f"https://{HOST}:{port} {{\n    bind 127.0.0.1\n    tls {pem} {pem}"
+    changes = {f"{HOST} {{": site, "127.0.0.1:8000": f"127.0.0.1:{behind}"}
+    server = guide("text", f"{HOST} {{", changes)
+    (folder / "Caddyfile").write_text("{\n    admin off\n    auto_https off\n}\n" + server)
+    return ["run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile"]
+
+
+def guide(language: str, beginning: str, changes: dict[str, str]) -> str:
+    """Return a block of the guide with changes."""
+    page = blocks((ROOT / "docs/auth.md").read_text())
+    [text] = [
+        block.text
+        for block in page
+        if block.language == language and block.text.startswith(beginning)
+    ]
+    for written, here in changes.items():
+        assert written in text
+        text = text.replace(written, here)
+    return text
 
 
 def _wait_for(port: int) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import shlex
 from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from time import time
@@ -15,7 +16,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from joserfc import jwt
 from joserfc.jwk import import_key
 
-from accord.auth.sign_in import MemoryStore
+from accord.auth.sign_in import Challenge, MemoryStore
+from accord.auth.sign_in.provider import sign_in_required
 from accord.client import AuthRequest, Client, ClientCredentials, SignIn
 from accord.errors import ContractError, PeerError, SignInError, SignInRequired
 from auth.sign_in.authorization_server import WELL_KNOWN, Site, Variant, agree, serving
@@ -436,6 +438,18 @@ def test_a_sign_in_that_must_not_ask_names_the_command() -> None:
         assert len(site.named("authorize")) == 1
 
     run(main())
+
+
+def test_a_server_cannot_write_into_the_command_that_is_named() -> None:
+    scopes = ("write", "$(reboot)", ";reboot", "`reboot`", "|sh", "a'b", "*")
+    challenge = Challenge("bearer", {"scope": " ".join(scopes)})
+    request = AuthRequest("https://mcp.example/mcp", 403, challenge, "t")
+    command = str(sign_in_required(request)).partition("run: ")[2]
+    given = [word for scope in scopes for word in ("--scope", scope)]
+    assert shlex.split(command) == ["accord", "login", "https://mcp.example/mcp", *given]
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    assert len(list(lexer)) == 3 + len(given), "no word is an operator of the shell"
 
 
 def test_a_stored_sign_in_is_used_at_once_and_an_open_server_is_asked_nothing() -> None:

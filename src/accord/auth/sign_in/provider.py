@@ -4,6 +4,7 @@ A client asks before each request, and again with the challenge if a server answ
 a scope that is missing.
 """
 
+from shlex import quote
 from typing import Protocol
 
 import msgspec
@@ -64,11 +65,16 @@ def as_auth(given: Auth | str) -> Auth:
 
 
 def sign_in_required(request: AuthRequest) -> SignInRequired:
-    """Return the error that names the command to sign in with."""
+    """Return the error that names the command to sign in with.
+
+    A shell must take what the server says for scopes and nothing else: people paste the command.
+    """
     url = bare(request.url)
-    command = f"accord login {url}" if "?" not in request.url else "accord login, with this URL"
+    command = f"accord login {quote(url)}"
+    if "?" in request.url:
+        command = "accord login, with this URL"
     if request.status == 403 and request.challenge is not None and request.challenge.scopes:
-        scopes = "".join(f" --scope {scope}" for scope in request.challenge.scopes)
+        scopes = "".join(f" --scope {quote(scope)}" for scope in request.challenge.scopes)
         return SignInRequired(f"{url} requires further scopes; run: {command}{scopes}")
     if request.token is not None:
         return SignInRequired(f"the sign-in at {url} has ended; run: {command}")

@@ -77,3 +77,9 @@ f = [0](f)
 )
 def test_only_what_stands_in_the_repository_is_looked_for(link: str, expected: bool) -> None:
     assert is_relative(link) == expected
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("docs/**/*.md")), ids=str)
+def test_a_page_begins_with_when_one_needs_it(page: Path) -> None:
+    _, _, begin = page.read_text().partition("\n\n")
+    assert page.name == "index.md" or begin.startswith("You need this page ")

@@ -96,8 +96,8 @@ def test_it_is_searched(page: Any, site: Path) -> None:
 
 
 def test_what_is_copied_from_a_terminal_is_what_was_typed(page: Any, site: Path) -> None:
-    page.goto(address(site, "quickstart"))
-    shown = (ROOT / "docs/quickstart.md").read_text()
+    page.goto(address(site, "tutorial"))
+    shown = (ROOT / "docs/tutorial.md").read_text()
     consoles = [block.text for block in blocks(shown) if block.language == "console"]
     for at, console in enumerate(consoles):
         block = page.locator(".language-console").nth(at)

@@ -246,6 +246,20 @@ TOKENS: dict[str, Make] = {
         for name in ("dpop+jwt", "logout+jwt", "secevent+jwt", "id+jwt", "JOSE", "", "at+jwt ")
     },
     "typ that is a number": heading(typ=1),
+    # Tokens that are not access tokens
+    **{
+        f"{name} {value!r} in the claims": claiming(**{name: value})
+        for name, value in [
+            *(("typ", kind) for kind in ("ID", "Refresh", "Offline", "Logout", 1)),
+            *(("token_use", kind) for kind in ("id", "refresh_token", ["access"])),
+            *(("token_type", kind) for kind in ("refresh_token", "N_A", "DPoP")),
+        ]
+    },
+    **{
+        f"an ID token with {name}": claiming(**{name: "MTIzNDU2Nzg5MDEyMzQ1Ng"})
+        for name in ("at_hash", "c_hash", "s_hash")
+    },
+    "an ID token with a nonce": claiming(nonce="n-0S6_WzA2Mj", scope=...),
     # Audiences
     **{
         f"aud {name}": claiming(aud=value)
@@ -529,6 +543,9 @@ GOOD: dict[str, Make] = {
     "expired within the leeway": lambda issuer, bait: issuer.token(exp=int(time.time()) - 20),
     "exp as a fraction": claiming(exp=NOW + 600.5),
     "no iat": claiming(iat=...),
+    "typ Bearer in the claims": claiming(typ="Bearer"),
+    "token_use access": claiming(token_use="access"),
+    "a nonce beside the scopes": claiming(nonce="n-0S6_WzA2Mj"),
     "scopes as a list": claiming(scope=["shop:read"]),
     "scp": claiming(scope=..., scp="shop:read other"),
     "only a client": claiming(sub=...),

@@ -524,6 +524,7 @@ def test_rfc_7662_2_opaque_tokens_are_asked_about(issuer: Issuer) -> None:
             "no-audience": {"sub": "zoe"},
             "old": {"sub": "zoe", "aud": AUDIENCE, "exp": 1},
             "foreign": {"sub": "zoe", "aud": AUDIENCE, "iss": "https://evil.example"},
+            "refresh": {"sub": "zoe", "aud": AUDIENCE, "token_type": "refresh_token"},
             "inactive": {"sub": "zoe", "aud": AUDIENCE, "active": "true"},
         }
         env = {"INTROSPECT": f"{other.origin}/introspect"}

@@ -17,6 +17,13 @@ MAX_TOKEN: Final = 16_384
 """Maximum characters of a token."""
 _CLIENT_CLAIMS: Final = ("client_id", "azp", "appid", "cid")
 """The names for the client: of RFC 9068, OpenID Connect, and two widespread servers."""
+_ID_TOKEN_CLAIMS: Final = frozenset({"at_hash", "c_hash", "s_hash"})
+_SCOPE_CLAIMS: Final = frozenset({"scope", "scp", "roles"})
+_KINDS: Final = {  # claims by which issuers tell their tokens apart, where the type is JWT for all
+    "typ": frozenset({"bearer", "access", "jwt", "at+jwt", "application/at+jwt"}),
+    "token_use": frozenset({"access", "access_token"}),
+    "token_type": frozenset({"bearer", "access_token"}),
+}
 _NOTE_SECONDS: Final = 60.0
 _MAX_NOTED: Final = 200  # characters of a claim in the log
 _NEVER: Final = 1e12  # seconds; whole numbers may have hundreds of digits
@@ -126,6 +133,8 @@ class ClaimRules:
             return "it is for another audience", claims.get("aud")
         if not is_timely(claims, now, self._leeway, expires=is_jwt):
             return "it has expired, or is not valid yet", claims.get("exp")
+        if not is_access_token(claims):
+            return "it is not an access token", None
         if "cnf" in claims:
             return "it is bound to a key, whose proof is not supported", None
         if _subject_of(claims) is None and _client_of(claims) is None:
@@ -155,6 +164,20 @@ def is_for(claims: Mapping[str, Any], audiences: Collection[str]) -> bool:
     given = claims.get("aud")
     named = [given] if isinstance(given, str) else given
     return isinstance(named, list) and any(each in audiences for each in named if _is_text(each))
+
+
+def is_access_token(claims: Mapping[str, Any]) -> bool:
+    """False if claims are those of an ID token or a refresh token, which have the same issuer.
+
+    An ID token is for a client, which may share its name with this server.
+    """
+    for name, allowed in _KINDS.items():
+        kind = claims.get(name)
+        if kind is not None and str(kind).lower() not in allowed:
+            return False
+    if not _ID_TOKEN_CLAIMS.isdisjoint(claims):
+        return False
+    return "nonce" not in claims or not _SCOPE_CLAIMS.isdisjoint(claims)
 
 
 def is_timely(claims: Mapping[str, Any], now: float, leeway: float, *, expires: bool) -> bool:

@@ -181,6 +181,16 @@ def test_mcp_step_up_the_body_decides_not_a_header(server: HttpServer, issuer: I
     peer.close()
 
 
+@pytest.mark.parametrize(
+    ("tool", "scopes"), [("restock", WRITE), ("add", "shop:read"), ("unknown", "shop:read")]
+)
+def test_mcp_step_up_a_token_without_any_scope_is_told_all_that_the_headers_name(
+    server: HttpServer, issuer: Issuer, tool: str, scopes: str
+) -> None:
+    with peer_of(server, issuer, wire.STATELESS, scope="other") as peer:
+        assert challenge(peer.post(peer.calling(tool, item="rope")))["scope"] == scopes
+
+
 def test_mcp_step_up_in_a_batch_is_a_problem_of_that_call(
     server: HttpServer, issuer: Issuer
 ) -> None:

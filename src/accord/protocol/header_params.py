@@ -46,6 +46,11 @@ class RequestHeaders(msgspec.Struct, frozen=True):
         """Decode the name once: one instance serves all requests with the same headers."""
         msgspec.structs.force_setattr(self, "_decoded_name", decode_value(self.name))
 
+    @property
+    def operation(self) -> tuple[str, str]:
+        """The method and the name; an empty text where a header is absent."""
+        return self.method or "", self._decoded_name or ""
+
     def match(self, tool: str) -> bool:
         """True if the headers name a call of this tool."""
         return self._decoded_name == tool and self.method == "tools/call"

@@ -295,19 +295,12 @@ class Dispatcher:
     def _feature_of(self, request: Request) -> Tool | Prompt | Resource | None:
         """Return what a request is for: of a continued answer, its tool."""
         name, registry = request.name, self.registry
-        match request.method:
-            case "tools/call":
-                tool = registry.tools.get(name)
-                return self._continued_tool(request) if tool is self.read_more else tool
-            case "prompts/get":
-                return registry.prompts.get(name)
-            case "resources/read":
-                found = registry.find_resource(name)
-                return None if found is None else found[0]
-            case "completion/complete":
-                is_prompt = isinstance(request.params.ref, PromptReference)
-                return registry.prompts.get(name) if is_prompt else registry.resources.get(name)
-        return None
+        if request.method == "completion/complete":
+            is_prompt = isinstance(request.params.ref, PromptReference)
+            return registry.prompts.get(name) if is_prompt else registry.resources.get(name)
+        found = registry.feature_named(request.method, name)
+        is_continued = found is not None and found is self.read_more
+        return self._continued_tool(request) if is_continued else found
 
     def _continued_tool(self, request: Request) -> Tool | None:
         try:

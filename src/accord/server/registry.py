@@ -685,6 +685,18 @@ class Registry:
             cache[_SCOPED] = found
         return found
 
+    def feature_named(self, method: str, name: str) -> Feature | None:
+        """Return the feature that a request with this method and name is for."""
+        match method:
+            case "tools/call":
+                return self.tools.get(name)
+            case "prompts/get":
+                return self.prompts.get(name)
+            case "resources/read":
+                found = self.find_resource(name)
+                return None if found is None else found[0]
+        return None
+
     def _hidden_by_scopes(self, kind: Kind) -> frozenset[str]:
         """Return the names or URIs that a list leaves out for the verified caller."""
         caller = CALLER.get()

@@ -529,4 +529,4 @@ def _guard(server: Server, settings: Settings, hosts: Iterable[str]) -> "Guard |
         return None
     from accord.serve.http.guard import Guard  # seldom needed
 
-    return Guard(verifier, settings, server.identity.title, frozenset(hosts))
+    return Guard(verifier, settings, server, frozenset(hosts))

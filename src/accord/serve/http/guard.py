@@ -32,6 +32,7 @@ from accord.serve.http.exchange import Exchange
 from accord.serve.http.request import NOT_PUBLIC, Header, admit, refuse
 from accord.serve.http.response import Response, refused, retry_after
 from accord.serve.http.settings import Settings
+from accord.server import Server
 
 Admission = Response | Coroutine[Any, Any, Response | None] | None
 """A response, a coroutine that returns one or None, or None if the request is admitted."""
@@ -51,13 +52,14 @@ class Guard:
     """Verifies the tokens of requests, and answers those without a valid one."""
 
     def __init__(
-        self, verifier: Verifier, settings: Settings, name: str | None, hosts: frozenset[str]
+        self, verifier: Verifier, settings: Settings, server: Server, hosts: frozenset[str]
     ) -> None:
-        """`name` is that of the server, for its metadata; `hosts` are those it answers to."""
+        """`hosts` are those that the server answers to."""
         self._hosts = hosts
         self._verdicts = Verdicts(verifier)
         self._settings = settings
-        self._name = name
+        self._name = server.identity.title
+        self._registry = server.registry
         self._issuers: Sequence[str] = getattr(verifier, "issuers", ())
         given = [*getattr(verifier, "scopes", ()), *settings.scopes]
         self.scopes = scopes_of(given, "every call")
@@ -103,7 +105,7 @@ class Guard:
             return refused(refuse(403, NOT_PUBLIC))
         calls = exchange.path.startswith(PAGE_API)  # the page can call tools
         scopes = (*(self.scopes if calls else ()), self._settings.admin_scope)
-        return self._verify(exchange, tuple(dict.fromkeys(scopes)))
+        return self._verify(exchange, scopes)
 
     def is_local(self, exchange: Exchange) -> bool:
         """True if a request is from this machine: it sees counters and the page without a token.
@@ -142,11 +144,19 @@ class Guard:
             await asyncio.sleep((began - monotonic()) % _REFUSAL_STEP)
             return self._challenged(exchange, 401, scopes, INVALID_TOKEN)
         if not grant.caller.scopes.issuperset(scopes):
-            return self._challenged(exchange, 403, scopes, INSUFFICIENT_SCOPE)
+            needed = (*scopes, *self._scopes_named(exchange))
+            return self._challenged(exchange, 403, needed, INSUFFICIENT_SCOPE)
         exchange.grant = grant
         if scopes is self.scopes:
             self._recall(header, grant)
         return None
+
+    def _scopes_named(self, exchange: Exchange) -> Sequence[str]:
+        """Return the scopes of the operation that the headers name, so that one step-up will do."""
+        if exchange.path not in self._paths:
+            return ()
+        feature = self._registry.feature_named(*exchange.head.repeated.operation)
+        return () if feature is None else feature.scopes
 
     def _recall(self, header: bytes | None, grant: Grant) -> None:
         if len(self._recalled) >= _MAX_RECALLED:
@@ -172,6 +182,7 @@ class Guard:
         error: str | None = None,
         request: Request | None = None,
     ) -> Response:
+        scopes = tuple(dict.fromkeys(scopes))
         value = challenge(self._place_of(exchange).metadata_url, scopes, error)
         reason = "This server needs an access token" if error is None else DESCRIPTIONS[error]
         headers: list[Header] = [(b"www-authenticate", value), (b"cache-control", b"no-store")]

@@ -131,7 +131,7 @@ class Session:
         exchange = None if is_sent else asyncio.create_task(transport.exchange(request, reply))
         try:
             if exchange is None:
-                return await self._reply_within(reply, seconds)
+                return await self._within(reply, seconds)
             await self._wait_for_reply(exchange, reply, seconds)
             return await reply
         except TimeoutError:
@@ -148,10 +148,10 @@ class Session:
             if exchange is not None:
                 await _end(exchange)
 
-    async def _reply_within(self, reply: "asyncio.Future[Reply]", seconds: float) -> Reply:
-        """Wait for the reply to a request that was sent; raise TimeoutError."""
+    def _within(self, reply: "asyncio.Future[Reply]", seconds: float) -> "asyncio.Future[Reply]":
+        """Return the reply to a request that was sent, which fails with TimeoutError."""
         if seconds == inf:
-            return await reply
+            return reply
         loop = asyncio.get_running_loop()
         timer: asyncio.TimerHandle | None = None
 
@@ -162,12 +162,13 @@ class Session:
             elif not reply.done():
                 reply.set_exception(TimeoutError())
 
-        timer = loop.call_later(seconds, expire)
-        try:
-            return await reply
-        finally:
+        def stop(_: "asyncio.Future[Reply]") -> None:
             if timer is not None:
                 timer.cancel()
+
+        timer = loop.call_later(seconds, expire)
+        reply.add_done_callback(stop)
+        return reply
 
     async def _wait_for_reply(
         self, exchange: "asyncio.Task[None]", reply: "asyncio.Future[Any]", seconds: float

@@ -5,7 +5,7 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Final, NamedTuple, cast
 
@@ -13,6 +13,7 @@ from accord.client.dispatcher import Dispatcher
 from accord.client.guard import Guard
 from accord.client.messages import Disconnected, Outgoing, Reply
 from accord.errors import PeerError
+from accord.protocol.framing import Lines, Overlong
 
 _GRACE: Final = 2.0  # seconds for each step of shutting a server down
 _EXIT_WAIT: Final = 1.0  # seconds for the exit code and the end of stderr to arrive
@@ -39,8 +40,9 @@ class _Pipes(asyncio.SubprocessProtocol):
     asyncio's own protocol would wait for a grandchild that holds one of them open.
     """
 
-    def __init__(self, limit: int) -> None:
-        self.stdout = asyncio.StreamReader(limit)
+    def __init__(self) -> None:
+        self.on_output: Callable[[bytes], None] = lambda _: None
+        self.output_ended = asyncio.Event()
         self.stderr = asyncio.StreamReader()
         self.writable = asyncio.Event()
         self.writable.set()
@@ -50,20 +52,24 @@ class _Pipes(asyncio.SubprocessProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         process = cast(asyncio.SubprocessTransport, transport)  # that of uvloop is no subclass
-        for descriptor, stream in ((1, self.stdout), (2, self.stderr)):
-            pipe = process.get_pipe_transport(descriptor)
-            assert pipe is not None
-            stream.set_transport(pipe)
+        pipe = process.get_pipe_transport(2)
+        assert pipe is not None
+        self.stderr.set_transport(pipe)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        (self.stdout if fd == 1 else self.stderr).feed_data(data)
+        if fd == 1:
+            self.on_output(data)
+        else:
+            self.stderr.feed_data(data)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         if fd == 0:
             self.is_input_closed = True
             self.writable.set()
+        elif fd == 1:
+            self.output_ended.set()
         else:
-            (self.stdout if fd == 1 else self.stderr).feed_eof()
+            self.stderr.feed_eof()
 
     def pause_writing(self) -> None:
         self.writable.clear()
@@ -96,18 +102,20 @@ class StdioTransport:
         self._stdin = stdin
         self._dispatcher = dispatcher
         self._limit = limit
+        self._lines = Lines(limit)
         self._stderr = b""
         self._end_reason = ""
         self._guard: Guard | None = None
         self._stderr_task = asyncio.create_task(self._read_stderr())
-        self._stdout_task = asyncio.create_task(self._read_stdout())
+        self._end_task = asyncio.create_task(self._end())
+        pipes.on_output = self._receive
 
     @classmethod
     async def start(cls, command: Command, dispatcher: Dispatcher, limit: int) -> "StdioTransport":
         """Start the process, or raise a PeerError with the reason."""
         try:
             transport, pipes = await asyncio.get_running_loop().subprocess_exec(
-                lambda: _Pipes(limit),
+                _Pipes,
                 *command.arguments,
                 cwd=command.cwd,
                 env=command.env,
@@ -131,7 +139,7 @@ class StdioTransport:
             self._write(message)
             await self._pipes.writable.wait()
         if self._pipes.is_input_closed:
-            await asyncio.wait([self._stdout_task], timeout=_EXIT_WAIT)
+            await asyncio.wait([self._end_task], timeout=_EXIT_WAIT)
             raise Disconnected(
                 self._end_reason or f"the server has closed its input{self.diagnostics()}"
             )
@@ -175,44 +183,38 @@ class StdioTransport:
             if self._stdin.get_write_buffer_size():
                 self._stdin.abort()
             self._transport.close()
-            self._stdout_task.cancel()
+            self._end_task.cancel()
             self._stderr_task.cancel()
-            await asyncio.wait([self._stdout_task, self._stderr_task])
+            await asyncio.wait([self._end_task, self._stderr_task])
             await _wait_for(self._pipes.closed, _EXIT_WAIT)
 
     def _write(self, message: Outgoing) -> None:
         self._dispatcher.log.add("sent", message.raw)
         self._stdin.write(message.raw + b"\n")
 
-    async def _read_stdout(self) -> None:
-        async for line in self._lines():
-            for reply in self._dispatcher.receive(line):
+    def _receive(self, chunk: bytes) -> None:
+        """Deliver the messages in a chunk of output, without a turn of the loop for each."""
+        self._deliver(self._lines.feed(chunk))
+
+    def _deliver(self, lines: Iterable[bytes | Overlong]) -> None:
+        for line in lines:
+            if isinstance(line, Overlong):
+                self._reject_line(line.head)
+                continue
+            if not line.strip():
+                continue
+            for reply in self._dispatcher.receive(line.rstrip(b"\r")):
                 if self._stdin.get_write_buffer_size() < _MAX_UNREAD:
                     self._write(reply)
+
+    async def _end(self) -> None:
+        """Fail what is open once the output has ended, with the reason."""
+        await self._pipes.output_ended.wait()
+        self._deliver(self._lines.end())
         await _wait_for(self._pipes.exited, _EXIT_WAIT)
         await asyncio.wait([self._stderr_task], timeout=_EXIT_WAIT)
         self._end_reason = f"{self._describe_exit()}{self.diagnostics()}"
         self._dispatcher.fail_all(Disconnected(self._end_reason))
-
-    async def _lines(self) -> AsyncIterator[bytes]:
-        stdout = self._pipes.stdout
-        is_skipping = False
-        is_open = True
-        while is_open:
-            try:
-                line = await stdout.readuntil(b"\n")
-            except asyncio.IncompleteReadError as end:
-                line = end.partial
-                is_open = False
-            except asyncio.LimitOverrunError as overrun:
-                head = await stdout.readexactly(overrun.consumed)
-                if not is_skipping:
-                    self._reject_line(head)
-                is_skipping = True
-                continue
-            if not is_skipping and line.strip():
-                yield line.rstrip(b"\r\n")
-            is_skipping = False
 
     def _reject_line(self, head: bytes) -> None:
         """Fail all requests: the id of an overlong reply may be at the end of its line."""

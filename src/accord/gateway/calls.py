@@ -4,8 +4,9 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from secrets import token_urlsafe
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -70,8 +71,6 @@ class ForwardedCall:
     """
 
     def __init__(self, context: Context[Any]) -> None:
-        self.id = f"{worker_name()}-{token_urlsafe(12)}"
-        """Begins with the name of the worker that has the call."""
         self.principal = context.channel.principal
         self.on_abandon: Callable[[], None] = lambda: None
         """Called if the call is ended before its upstream has replied."""
@@ -79,12 +78,20 @@ class ForwardedCall:
         self._events: deque[Event] = deque()
         self._open: dict[str, Asked] = {}
         self._number = 0
-        self._changed = asyncio.Event()
         self._task: asyncio.Task[Reply] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._is_direct = False
         self._passing: asyncio.Task[None] | None = None
         """Passes on the messages of a direct call."""
+
+    @cached_property
+    def id(self) -> str:
+        """A random id, which begins with the name of the worker that has the call."""
+        return f"{worker_name()}-{token_urlsafe(12)}"
+
+    @cached_property
+    def _changed(self) -> asyncio.Event:
+        return asyncio.Event()
 
     def start(self, request: Coroutine[Any, Any, Reply]) -> None:
         """Begin the request."""
@@ -271,32 +278,43 @@ def parked_key(channel: RequestChannel) -> str | None:
     return next((key.partition(".")[0] for key in ours), None)
 
 
+def is_asking(reply: Reply) -> bool:
+    """True if the result of an upstream asks for input."""
+    result = reply.result
+    return isinstance(result, dict) and result.get("resultType") == "input_required"
+
+
+def first_answers(context: Context[Any]) -> Mapping[str, Any]:
+    """Return the answers that a caller of the stateless era brings, as params of the request."""
+    responses = cast(RequestChannel, context.channel).responses
+    if responses is None or not responses.asked:
+        return {}
+    return _answers(responses.given, responses.inner)
+
+
 async def with_input(
     context: Context[Any],
+    reply: Reply,
     send: Callable[[Mapping[str, Any]], Awaitable[Reply]],
     ask_upstream: Callable[[Mapping[str, Any]], Mapping[str, ForwardedQuestion]],
 ) -> Reply:
-    """Send a request to an upstream of the stateless era until its result is complete.
+    """Repeat a request to an upstream of the stateless era until its result is complete.
 
     A caller of the handshake era is asked in between. One of the stateless era gets the questions
     as the result, and its retry continues here with the upstream's `requestState`.
     """
-    channel: Any = context.channel
-    answers: Mapping[str, Any] = {}
-    if channel.responses is not None and channel.responses.asked:
-        answers = _answers(channel.responses.given, channel.responses.inner)
     for _ in range(_MAX_ROUNDS):
-        reply = await send(answers)
-        result = reply.result
-        if not isinstance(result, dict) or result.get("resultType") != "input_required":
+        if not is_asking(reply):
             return reply
+        result = reply.result
         questions, state = ask_upstream(result), result.get("requestState")
         state = state if isinstance(state, str) else None
         if context.client.revision.stateless:
             _require_able(context, questions)
             raise InputRequired(questions, state)
         found = await ask(context, questions) if questions else {}
-        answers = _answers({key: msgspec.Raw(each) for key, each in found.items()}, state)
+        responses = {key: msgspec.Raw(each) for key, each in found.items()}
+        reply = await send(_answers(responses, state))
     raise PeerError(f"it asked for input more than {_MAX_ROUNDS} times")
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from accord.client import Reply, TimedOut
 from accord.client.dispatcher import MessageLog
-from accord.client.messages import Response
+from accord.client.messages import Direction, Response
 from accord.client.peer import Peer, connect
 from accord.client.subscription import LISTS, UPDATED, change_of, params_of
 from accord.errors import METHOD_NOT_FOUND, ContractError, PeerError
@@ -21,7 +21,6 @@ from accord.revisions import REVISIONS, Revision
 
 MAX_REPLY: Final = 16 * 1024 * 1024
 """Bytes of one message of an upstream."""
-_LOGGED: Final = (50, 1024 * 1024)  # messages and bytes of a connection's log
 _CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 _LOG_LEVEL: Final = "io.modelcontextprotocol/logLevel"
 _CALL: Final = ("name", "arguments", "_meta")
@@ -31,6 +30,14 @@ _TOO_MANY: Final = {"error": {"code": METHOD_NOT_FOUND, "message": "Too many req
 _MAX_EARLY: Final = 10
 _EARLY_SECONDS: Final = 2.0
 """Time for the first call of a session to begin, which an early question waits for."""
+
+
+class _NoLog(MessageLog):
+    """A log that keeps nothing: a gateway would never show it."""
+
+    def add(self, direction: Direction, raw: bytes) -> None:
+        """Drop a message."""
+
 
 OnChange = Callable[[Change], None]
 
@@ -45,6 +52,8 @@ class Link:
 
     def __init__(self, peer: Peer, stack: contextlib.AsyncExitStack) -> None:
         self.peer = peer
+        self.revision: Revision = REVISIONS[peer.revision]
+        """The negotiated revision."""
         self.used = asyncio.get_running_loop().time()
         """When the last call began or ended."""
         self.calls: dict[int, ForwardedCall] = {}
@@ -60,13 +69,8 @@ class Link:
         """Questions that have come before the first call of the session."""
         self._level: str | None = None
         self._level_lock = asyncio.Lock()
-        peer.dispatcher.log = MessageLog(*_LOGGED)
+        peer.dispatcher.log = _NoLog()
         peer.dispatcher.watchers.add(self.lost)
-
-    @property
-    def revision(self) -> Revision:
-        """The negotiated revision."""
-        return REVISIONS[self.peer.revision]
 
     @property
     def is_lost(self) -> bool:
@@ -125,21 +129,18 @@ class Link:
 
         self.used = asyncio.get_running_loop().time()
         try:
-            params = {**params, "_meta": meta} if meta else _without_meta(params)
-            return await self._send(method, params, within=seconds, headers=headers, on_start=start)
+            if meta:
+                params = {**params, "_meta": meta}
+            options: dict[str, Any] = {"within": seconds, "headers": headers, "on_start": start}
+            if method != "tools/call":
+                return await self.peer.request(method, params, **options)
+            return await self.peer.call(**_call_of(params), **options)
         finally:
-            self._tokens.pop(call.id, None)
+            if wants_progress:
+                self._tokens.pop(call.id, None)
             for request_id in ids:
                 del self.calls[request_id]
             self.used = asyncio.get_running_loop().time()
-
-    async def _send(self, method: str, params: Mapping[str, Any], **options: Any) -> Reply:
-        if method != "tools/call":
-            return await self.peer.request(method, params, **options)
-        others = {name: each for name, each in params.items() if name not in _CALL}
-        return await self.peer.call(
-            params["name"], params["arguments"], meta=params.get("_meta"), answers=others, **options
-        )
 
     async def _set_level(self, level: str) -> None:
         """Set the log level of the session, if it differs and the upstream has one."""
@@ -216,8 +217,15 @@ class Link:
         await self.peer.request("subscriptions/listen", {"notifications": wanted}, within=inf)
 
 
-def _without_meta(params: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: each for name, each in params.items() if name != "_meta"}
+def _call_of(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the params of a call as `Peer.call` takes them."""
+    others = {name: each for name, each in params.items() if name not in _CALL}
+    return {
+        "tool": params["name"],
+        "arguments": params["arguments"],
+        "meta": params.get("_meta"),
+        "answers": others,
+    }
 
 
 def _number(value: Any) -> float | None:

@@ -80,6 +80,8 @@ def question_of(method: Any, params: Any) -> ForwardedQuestion:
 def offered(capabilities: Capabilities, revision: Revision) -> dict[str, Any]:
     """Return the capabilities of a caller that an upstream may use: what it can be asked."""
     found: dict[str, Any] = {}
+    if not capabilities:
+        return found
     for name in ("elicitation", "sampling", "roots"):
         if isinstance(capabilities.get(name), dict):
             found[name] = capabilities[name]

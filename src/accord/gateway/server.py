@@ -61,6 +61,8 @@ class Gateway:
         self._prompt_names = Names()
         self._uris: dict[str, tuple[str, str]] = {}
         """The server and own URI of each URI that is served."""
+        self._moved: dict[str, dict[str, str]] = {}
+        """The URIs that are served of resources whose own one was taken, by server and own URI."""
         self._is_running = False
         self._is_ready = False
         """True once the first lists are merged: names depend on the order of the upstreams."""
@@ -243,6 +245,7 @@ class Gateway:
         scheme, mark, rest = own.partition("://")
         found = f"{scheme}{mark}{owner[0]}.{rest}" if mark else f"x-{owner[0]}:{own}"
         self._uris.setdefault(found, owner)
+        self._moved.setdefault(owner[0], {})[own] = found
         return found
 
     def _relinking(self, one: Upstream, feature: Feature) -> Feature:
@@ -251,21 +254,13 @@ class Gateway:
 
         async def invoke(arguments: Any, context: Any) -> Any:
             result = await forward(arguments, context)
-            if not self._is_renamed(one):
+            moved = self._moved.get(one.spec.name)
+            if moved is None:
                 return result
-            members = relinked_members(result.members, lambda uri: self._served_uri(one, uri))
+            members = relinked_members(result.members, lambda uri: moved.get(uri, uri))
             return msgspec.structs.replace(result, members=members)
 
         return msgspec.structs.replace(feature, invoke=invoke)
-
-    def _is_renamed(self, one: Upstream) -> bool:
-        """True if some resource of an upstream is served at another URI than its own."""
-        name = one.spec.name
-        return any(owner == name and own != uri for uri, (owner, own) in self._uris.items())
-
-    def _served_uri(self, one: Upstream, own: str) -> str:
-        owner = one.spec.name, own
-        return next((uri for uri, each in self._uris.items() if each == owner), own)
 
     def _complete(self, prompt: Prompt) -> None:
         """Let the arguments of a prompt be completed by its upstream."""
@@ -280,7 +275,8 @@ class Gateway:
 
     def _announce(self, one: Upstream, uri: str) -> None:
         """Notify subscribers that a resource of an upstream has changed."""
-        self.server.registry.changes.notify(Updated(self._served_uri(one, uri)))
+        served = self._moved.get(one.spec.name, {}).get(uri, uri)
+        self.server.registry.changes.notify(Updated(served))
 
 
 def _distinct(specs: Sequence[UpstreamSpec]) -> Sequence[UpstreamSpec]:

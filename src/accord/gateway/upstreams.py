@@ -5,7 +5,7 @@ import contextlib
 import contextvars
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from time import monotonic
 from typing import Any, Final, Literal, cast
 
@@ -14,7 +14,13 @@ import msgspec
 from accord.client import Reply, TimedOut
 from accord.client.messages import Disconnected
 from accord.errors import METHOD_NOT_FOUND, MCPError, PeerError, SignInError, SignInRequired
-from accord.gateway.calls import ForwardedCall, parked_key, with_input
+from accord.gateway.calls import (
+    ForwardedCall,
+    first_answers,
+    is_asking,
+    parked_key,
+    with_input,
+)
 from accord.gateway.faults import raise_error, require_opened, surely_not_started
 from accord.gateway.link import Link, open_link
 from accord.gateway.questions import ForwardedQuestion, offered, question_of
@@ -416,7 +422,7 @@ class Upstream:
         self, method: str, params: Mapping[str, Any], context: Context[Any], parked: str | None
     ) -> Reply:
         channel = cast(RequestChannel, context.channel)
-        if self._exchanges:
+        if self.spec.auth is not None and self._exchanges:
             self._pass_token(context)
         link = await self._link_for(context)
         self._require_answering(link)
@@ -433,17 +439,18 @@ class Upstream:
         }
         if self.spec.forward:
             options["headers"] = self._forwarded_headers(context)
-        params = {**params, "_meta": _forwarded_meta(meta)}
+        if meta:
+            params = {**params, "_meta": _forwarded_meta(meta)}
         try:
             if link.revision.stateless:
 
-                async def send(answers: Mapping[str, Any]) -> Reply:
+                def send(answers: Mapping[str, Any]) -> Awaitable[Reply]:
                     call = ForwardedCall(context)
-                    return await call.direct(
-                        link.request(call, method, {**params, **answers}, **options)
-                    )
+                    return call.direct(link.request(call, method, {**params, **answers}, **options))
 
-                reply = await with_input(context, send, _questions_in)
+                reply = await send(first_answers(context))
+                if is_asking(reply):
+                    reply = await with_input(context, reply, send, _questions_in)
             else:
                 call = ForwardedCall(context)
                 request = link.request(call, method, params, **options)

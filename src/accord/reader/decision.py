@@ -15,11 +15,16 @@ what is found, and those that add nothing to it, since the first piece for a typ
 from collections.abc import Callable, Mapping
 from typing import Final, Literal, NamedTuple
 
-from accord.reader.evidence.action_members import reports_members
-from accord.reader.evidence.actions import acted, ran, reports_done, unconfirmed
+from accord.reader.evidence import Facts, Verdict
+from accord.reader.evidence.actions import (
+    acted,
+    ran,
+    reports_done,
+    reports_members,
+    unconfirmed,
+)
 from accord.reader.evidence.catalogs import catalog
 from accord.reader.evidence.error_texts import error_text
-from accord.reader.evidence.facts import Facts, Verdict
 from accord.reader.evidence.failures import all_failed, is_error, payload_failed
 from accord.reader.evidence.lists import (
     array,

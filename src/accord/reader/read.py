@@ -24,9 +24,8 @@ from accord.model.response import (
 from accord.reader.call import Call, call_of
 from accord.reader.collection import Collection, collection_in, row_objects
 from accord.reader.decision import decide
+from accord.reader.evidence import Facts, Sign, Verdict
 from accord.reader.evidence.catalogs import as_tool
-from accord.reader.evidence.facts import Facts, Verdict
-from accord.reader.evidence.failure_members import Sign
 from accord.reader.items import Items
 from accord.reader.items.fields import record_in, tool_in
 from accord.reader.known_shapes import (

@@ -1,20 +1,11 @@
-"""Rules that say that a reply is that to a deed: by the tool's name, and by its words."""
+"""Evidence of an action: the tool's name, and a report in the words or the members of a reply."""
 
-from typing import Final
+import re
+from typing import Any, Final
 
 from accord.reader.call import Call
-from accord.reader.evidence.action_members import (
-    DONE,
-    FEW,
-    LONG,
-    OUTPUT,
-    REPORTED,
-    SAYING,
-    payload,
-    says_well,
-)
-from accord.reader.evidence.facts import Facts, Verdict
-from accord.reader.lexicon import NAMES, phrases, squeezed
+from accord.reader.evidence import Facts, Verdict
+from accord.reader.lexicon import MEMBERS, NAMES, OUTCOMES, base_forms, phrases, singular, squeezed
 from accord.reader.lexicon.phrases import ENGLISH_MEMBERS, in_english
 from accord.reader.sentences import (
     reports_completion,
@@ -27,39 +18,52 @@ from accord.reader.sentences import (
     reports_verb,
 )
 
+_FEW: Final = 6
+"""An object of more members is more than a report."""
+_LONG: Final = 200
+"""Characters of a text that is more than a message."""
 _MOST_LINES: Final = 4
-_SAID: Final = (*OUTPUT, "stderr", "return_value", "returnValue")
-_UNCONFIRMED: Final = frozenset(
-    """requires_confirmation requiresConfirmation confirmation_required confirmationRequired
-    needs_confirmation needsConfirmation""".split()
-)
+"""Lines of a report on what was run."""
+_ENDINGS: Final = ("ed", "en")
 _NAMING: Final = ("id", "Id", "number", "Number", "ref", "Ref", "reference", "status", "state")
-"""What only that has which was made."""
-_SHOWING: Final = frozenset({"display", "show", "open", "view", "preview"})
-_SHOTS: Final = frozenset("screenshot screen image page snapshot frame pane window".split())
+"""Endings of members that only what was made has."""
+_FILE: Final = re.compile(r"[\w./\\-]{1,200}\.[a-z]\w{0,4}")
+_SAYING: Final = MEMBERS.saying | ENGLISH_MEMBERS.keys()
+"""What may stand beside a report."""
+_REPORTED: Final = MEMBERS.written_to | MEMBERS.report_details
+_DONE: Final = (
+    frozenset({"success", "ok"})
+    | OUTCOMES.done
+    | OUTCOMES.begun
+    | {name for name, english in ENGLISH_MEMBERS.items() if english == "success"}
+)
 _MESSAGES: Final = tuple(name for name, english in ENGLISH_MEMBERS.items() if english == "message")
-_KEPT: Final = frozenset({"added", "saved", "created", "recorded", "submitted", "posted"})
 
 
 def unconfirmed(facts: Facts) -> Verdict | None:
-    """A deed that was not done yet, since somebody has to say that it is meant."""
-    if facts.call.intent != "act" or not _wants_word(facts):
+    """An action that was not done yet, since it has to be confirmed."""
+    if facts.call.intent != "act" or not _asks_to_confirm(facts):
         return None
     return Verdict("single", "likely", "nothing has changed yet; the action awaits confirmation")
 
 
-def _wants_word(facts: Facts) -> bool:
+def _asks_to_confirm(facts: Facts) -> bool:
     value, words = facts.value, facts.words
-    if type(value) is dict and not _UNCONFIRMED.isdisjoint(value):
-        is_asked = any(value.get(each) is True for each in _UNCONFIRMED)
-        return is_asked and not any(name in DONE or name.endswith(_NAMING) for name in value)
+    if type(value) is dict and not MEMBERS.unconfirmed.isdisjoint(map(squeezed, value)):
+        is_asked = any(
+            each is True and squeezed(name) in MEMBERS.unconfirmed for name, each in value.items()
+        )
+        return is_asked and not any(name in _DONE or name.endswith(_NAMING) for name in value)
     if words is None or "onfirm" not in words or phrases.confirm.search(words) is None:
         return False
     return not reports_completion(words)
 
 
+# By the tool's name
+
+
 def acted(facts: Facts) -> Verdict | None:
-    """A tool that is named for a deed, unless it gives what it made."""
+    """A tool that is named for an action, unless it returns what it made."""
     if facts.call.intent != "act" or _is_given(facts):
         return None
     if any(each.get("type") != "resource_link" for each in facts.attachments):
@@ -68,11 +72,11 @@ def acted(facts: Facts) -> Verdict | None:
 
 
 def _is_given(facts: Facts) -> bool:
-    """Whether a tool that makes something to take away gives it, and no report on it."""
+    """Whether a tool that makes something to take away returns it, and no report on it."""
     name = facts.call.words
     if NAMES.exporting.isdisjoint(name[:1]) or "to" in name or facts.value in (None, "", [], {}):
         return False
-    if name[0] == "capture" and _SHOTS.isdisjoint(name):
+    if name[0] == "capture" and NAMES.shots.isdisjoint(name):
         return False
     words, value = facts.words or facts.message, facts.value
     if words is not None and (reports_completion(words) or reports_saving(words)):
@@ -82,11 +86,41 @@ def _is_given(facts: Facts) -> bool:
     if not isinstance(value, dict):
         return True
     has_parts = any(isinstance(each, dict | list) and each for each in value.values())
-    return has_parts and REPORTED.isdisjoint(map(squeezed, value)) and not says_well(value)
+    return has_parts and _REPORTED.isdisjoint(map(squeezed, value)) and not _says_well(value)
+
+
+def ran(facts: Facts) -> Verdict | None:
+    """What was run, and has no output of its own."""
+    call = facts.call
+    if call.intent != "run" or facts.attachments or facts.find_collection() is not None:
+        return None
+    if call.checks and isinstance(facts.value, dict):
+        is_report = any(isinstance(each, dict) for each in facts.value.values())
+        if is_report or len(facts.value) > _FEW:
+            return None
+    if facts.words is not None and facts.words.strip().count("\n") >= _MOST_LINES:
+        return None
+    if call.gives_output and not _is_silent(facts):
+        return None
+    return Verdict("action", "guess")
+
+
+def _is_silent(facts: Facts) -> bool:
+    """Whether what was run printed and returned nothing."""
+    if facts.words is not None:
+        return not facts.words.strip()
+    if not isinstance(facts.value, dict):
+        return facts.value is None
+    value = _payload(facts.value)
+    output = [value[name] for name in MEMBERS.printed if name in value]
+    return not any(output) and (bool(output) or not value)
+
+
+# In the words
 
 
 def reports_done(facts: Facts) -> Verdict | None:
-    """Words that say what was done, more of them the less the tool is named for a deed."""
+    """Words that report an action, more of them the less the tool is named for one."""
     call = facts.call
     if _is_plainly_done(facts):
         return Verdict("action", "likely")
@@ -95,68 +129,58 @@ def reports_done(facts: Facts) -> Verdict | None:
     words = facts.told or _message(facts)
     if words is None or (type(facts.value) is dict and _gives_more(facts)):
         return None
-    is_short = "\n\n" not in words.strip()
+    is_short, is_line = "\n\n" not in words.strip(), "\n" not in words.strip()
     if call.gives_content and facts.words is not None:
         is_told = is_short and call.intent == "unknown" and reports_completion(words)
-        is_told = is_told and (call.may_act or "\n" not in words.strip())
-        is_line = is_short and "\n" not in words.strip()
-        is_line = is_line and (facts.mentions(words) or words.startswith("Successfully "))
-        if not is_told and not is_line:
+        is_own = facts.mentions(words) or words.startswith("Successfully ")
+        if not (is_told and (call.may_act or is_line)) and not (is_line and is_own):
             return None
-    is_reading = call.wants_many and call.intent == "read"
-    if is_short and reports_verb(words, call.verbs) and not is_reading:
+    if (
+        is_short
+        and reports_verb(words, call.verbs)
+        and not (call.wants_many and call.intent == "read")
+    ):
         return Verdict("action", "likely" if call.intent != "read" else "guess")
     if call.intent == "read" and is_short and _says_own(words, call):
         return Verdict("action", "guess")
-    if call.wants_many:
-        return _done_by_noun(facts, words)
+    if call.wants_many:  # it is named for several things, and was given one: `Note saved`
+        is_told = call.intent == "unknown" and is_line and bool(facts.arguments)
+        return Verdict("action", "likely") if is_told and _is_report(words) else None
     is_output = (
-        call.gives_output
-        and "\n" in words.strip()
-        and phrases.sentence_of_output.match(words) is None
+        call.gives_output and not is_line and phrases.sentence_of_output.match(words) is None
     )
     if call.intent in ("run", "make") and not is_output and reports_completion(words):
         return Verdict("action", "likely")
-    if (
-        call.intent == "unknown"
-        and not call.checks
-        and reports_completion(words)
-        and not reports_retrieval(words)
-    ):
+    if call.intent == "unknown" and not call.checks and _is_report(words):
         return Verdict("action", "likely")
     if call.may_act and call.intent != "read" and reports_nothing_to_do(words):
         return Verdict("action", "guess")
     return None
 
 
-def _done_by_noun(facts: Facts, words: str) -> Verdict | None:
-    """A report of a tool that is named for several things, and was given one: `Note saved`."""
-    is_line = "\n" not in words.strip() and bool(facts.arguments)
-    if facts.call.intent != "unknown" or not is_line or reports_retrieval(words):
-        return None
-    return Verdict("action", "likely") if reports_completion(words) else None
+def _is_report(words: str) -> bool:
+    return reports_completion(words) and not reports_retrieval(words)
 
 
 def _says_own(words: str, call: Call) -> bool:
     """Whether a text begins with the tool's own noun and what was done: `Review added`."""
-    small = words[:LONG].lower()
+    small = words[:_LONG].lower()
     first, _, rest = small.partition(" ")
     is_only = f"\n{first} " not in small and " by " not in small
-    return is_only and first in call.verbs and rest.partition(" ")[0] in _KEPT
+    return is_only and first in call.verbs and rest.partition(" ")[0] in OUTCOMES.done
 
 
 def _gives_more(facts: Facts) -> bool:
-    """Whether a tool that is named for no deed gives something beside the words about it."""
+    """Whether a tool that is named for no action returns something beside the words about it."""
     call = facts.call
     if call.intent != "unknown" or (call.may_act and not call.checks):
         return False
-    return any(name not in SAYING and each is not None for name, each in facts.value.items())
+    return any(name not in _SAYING and each is not None for name, each in facts.value.items())
 
 
 def _is_plainly_done(facts: Facts) -> bool:
     """Whether the words, or the command that was run, can mean nothing else."""
     call, words = facts.call, facts.told
-    doing = call.intent
     if call.runs_action:
         return True
     said = words or facts.message
@@ -167,67 +191,160 @@ def _is_plainly_done(facts: Facts) -> bool:
         return False
     if words.startswith("Successfully ") and reports_saving(words.partition("\n")[0]):
         return True
-    return reports_rows_changed(words) or (doing == "read" and _is_report(facts, words))
+    if reports_rows_changed(words) or (call.intent == "read" and reports_saving(words)):
+        return True
+    is_one = call.intent == "read" and not (call.wants_many or call.gives_content)
+    return is_one and reports_only_completion(words)
 
 
 def _says_both(facts: Facts, said: str) -> bool:
     """Whether words say that it is done, and a flag beside them if there is anything beside."""
     if facts.words is not None and facts.gives_anything:
         return False
-    is_shown = not _SHOWING.isdisjoint(facts.call.words)
+    is_shown = not NAMES.showing.isdisjoint(facts.call.words)
     is_plain = not facts.call.checks or "successfully" in said
     if is_plain and reports_completion_plainly(said, opens=is_shown):
         return True
     value = facts.value
-    is_well = facts.words is None and isinstance(value, dict) and says_well(value)
-    return is_well and reports_completion(said) and not reports_retrieval(said)
-
-
-def _is_report(facts: Facts, words: str) -> bool:
-    """Whether a tool that reads reports nothing but that it did something."""
-    if reports_saving(words):
-        return True
-    return (
-        not facts.call.wants_many
-        and not facts.call.gives_content
-        and reports_only_completion(words)
-    )
+    is_well = facts.words is None and isinstance(value, dict) and _says_well(value)
+    return is_well and _is_report(said)
 
 
 def _message(facts: Facts) -> str | None:
-    """The words beside an object, or those that it has itself."""
-    if isinstance(facts.value, list):
+    """Return the words beside an object, or those that it has itself."""
+    value = facts.value
+    if isinstance(value, list):
         return None
     said = facts.message
-    if not said and isinstance(facts.value, dict):
-        said = facts.value.get("message")
-        if said is None and not ENGLISH_MEMBERS.keys().isdisjoint(facts.value):
-            said = next((facts.value[name] for name in _MESSAGES if name in facts.value), None)
+    if not said and isinstance(value, dict):
+        said = value.get("message")
+        said = said or next((value[name] for name in _MESSAGES if name in value), None)
     return in_english(said) if isinstance(said, str) else None
 
 
-def ran(facts: Facts) -> Verdict | None:
-    """What was run, and gives no output of its own."""
+# In the members
+
+
+def reports_members(facts: Facts) -> Verdict | None:
+    """Members that only the report of an action has."""
+    value = facts.value
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if not isinstance(value, dict) or not _reports(facts, value):
+        return None
+    is_told = facts.call.is_about_one or _has_text(value)
+    return None if is_told else Verdict("action", "likely")
+
+
+def _reports(facts: Facts, value: dict[str, Any]) -> bool:
+    """Whether members report an action, as far as they are all that is returned."""
     call = facts.call
-    if call.intent != "run" or facts.attachments or facts.find_collection() is not None:
-        return None
-    if call.checks and isinstance(facts.value, dict):
-        is_report = any(isinstance(each, dict) for each in facts.value.values())
-        if is_report or len(facts.value) > FEW:
-            return None
-    if facts.words is not None and facts.words.strip().count("\n") >= _MOST_LINES:
-        return None
-    if call.gives_output and not _is_silent(facts):
-        return None
-    return Verdict("action", "guess")
+    if len(value) <= _FEW and not MEMBERS.reports.isdisjoint(map(squeezed, value)):
+        return True
+    if call.intent == "list":
+        return False
+    if (call.verbs and _tells_own_action(_payload(value), call)) or _tells_written(value, call):
+        return True
+    if call.intent == "read":
+        return call.words[-1:] == ("async",) and _has_begun(value, call)
+    if _has_begun(value, call) or _tells_changes(value):
+        return True
+    if not _says_well(value) or (call.gives_output and not MEMBERS.output.isdisjoint(value)):
+        return False
+    if not MEMBERS.affected.isdisjoint(value):
+        return True
+    if call.may_act and call.intent == "unknown" and facts.find_collection() is None:
+        return True
+    if call.intent == "unknown" and any(_gives(facts, *member) for member in value.items()):
+        return False
+    has_list = any(isinstance(each, list) for each in value.values())
+    return not has_list and not isinstance(value.get("data"), dict)
 
 
-def _is_silent(facts: Facts) -> bool:
-    """Whether what was run had nothing to say."""
-    if facts.words is not None:
-        return not facts.words.strip()
-    if not isinstance(facts.value, dict):
-        return facts.value is None
-    value = payload(facts.value)
-    output = [value[name] for name in _SAID if name in value]
-    return not any(output) and (bool(output) or not value)
+def _gives(facts: Facts, name: str, each: Any) -> bool:
+    """Whether a member is something that was asked for, rather than how it went, where, of what."""
+    if name in _SAYING or each is None or each in facts.arguments.values():
+        return False
+    if isinstance(each, bool):
+        return name in facts.call.words
+    return not (name.endswith(("_id", "Id")) or squeezed(name) in _REPORTED)
+
+
+def _has_text(value: dict[str, Any]) -> bool:
+    """Whether a member is a text of several lines, and no message: what was made, say."""
+    return any(
+        isinstance(each, str) and len(each) > _LONG and "\n" in each and name not in _SAYING
+        for name, each in value.items()
+    )
+
+
+def _payload(value: dict[str, Any]) -> dict[str, Any]:
+    """Return what an object that says that it went well holds, or the object itself."""
+    inner = [value[name] for name in MEMBERS.held if isinstance(value.get(name), dict)]
+    return inner[0] if len(inner) == 1 and _is_well(value) else value
+
+
+def _is_well(value: dict[str, Any]) -> bool:
+    """Whether a flag or the status says that it went well."""
+    return _says_well(value) or str(value.get("status")).lower() in OUTCOMES.fine
+
+
+def _says_well(value: dict[str, Any]) -> bool:
+    return any(each is True and name in _DONE for name, each in value.items())
+
+
+def _tells_own_action(value: dict[str, Any], call: Call) -> bool:
+    """Whether a member, or the status, is a form of the tool's own verb: `loaded`, of `load`.
+
+    Of a tool that makes things it may be what was made: `encoded`, of `encode`.
+    """
+    status = value.get("status", value.get("state"))
+    told = [name for name, each in value.items() if call.intent != "make" or not _is_words(each)]
+    told += [status] if isinstance(status, str) else []
+    for name in told:
+        if name[-2:] in _ENDINGS and not call.verbs.isdisjoint(base_forms(name.lower())):
+            return True
+        if name.startswith("successful_") and singular(name.rpartition("_")[2]) in call.verbs:
+            return True
+    return False
+
+
+def _is_words(value: Any) -> bool:
+    """Whether a value is a text, rather than the name of a file."""
+    return isinstance(value, str) and _FILE.fullmatch(value) is None
+
+
+def _tells_changes(value: dict[str, Any]) -> bool:
+    """Whether all members tell what was created, updated, removed."""
+    are_done = bool(value) and OUTCOMES.done.issuperset(value)
+    return are_done and all(isinstance(each, list | int) for each in value.values())
+
+
+def _tells_written(value: dict[str, Any], call: Call) -> bool:
+    """Whether members say what was logged, or where something was written."""
+    is_log = call.words[-1:] == ("log",) and NAMES.getting.isdisjoint(call.words[:1])
+    if is_log and value.get("logged"):
+        return True
+    output, is_conversion = value.get("output"), "convert" in call.words
+    may_write = call.intent != "read" or is_conversion
+    if may_write and type(output) is dict and not MEMBERS.places.isdisjoint(map(squeezed, output)):
+        return True
+    if len(value) > _FEW or not _is_well(value):
+        return False
+    names = [squeezed(name) for name in value]
+    if not MEMBERS.written_to.isdisjoint(names):
+        return True
+    said = value.get("message")
+    is_file = is_conversion and any(name.endswith("filepath") for name in names)
+    return is_file and isinstance(said, str) and bool(phrases.made.search(in_english(said).lower()))
+
+
+def _has_begun(value: dict[str, Any], call: Call) -> bool:
+    """Whether a few members say that something was started, and by which id it goes on."""
+    status = value.get("status", value.get("state"))
+    if not isinstance(status, str) or not MEMBERS.output.isdisjoint(value):
+        return False
+    is_begun = status.lower() in OUTCOMES.begun | OUTCOMES.done and len(value) <= _FEW
+    if not is_begun and not (call.intent == "run" and status.lower() == "running"):
+        return False
+    return any(name == "id" or name.endswith(("_id", "Id")) for name in value)

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from accord.model.response import CATALOG, ResponseType
 from accord.reader.collection import Collection, is_generic
-from accord.reader.evidence.facts import Facts, Verdict
+from accord.reader.evidence import Facts, Verdict
 from accord.reader.items import Items
 from accord.reader.items.fields import is_catalog
 from accord.reader.keyed import entries, keyed

@@ -1,24 +1,23 @@
-"""Evidence that the operation failed, in a text and in what is known of the call."""
+"""Evidence that the operation failed, in a text and in what is known of the call.
+
+`says_failed` looks at the words alone; what a tool may be expected to return decides how much they
+count: of one that gives what others wrote, only what could be no document does.
+"""
 
 import re
-from typing import Final
+from collections.abc import Collection
+from typing import Final, Literal
 
 from accord.reader.call import Call, is_action_verb
-from accord.reader.evidence.facts import Facts, Verdict
-from accord.reader.evidence.failure_members import Sign
-from accord.reader.evidence.failure_text import (
-    Strength,
-    denies_given,
-    may_fail,
-    rejects_value,
-    says_failed,
-    says_failed_to_give,
-)
-from accord.reader.evidence.failures import failed
-from accord.reader.lexicon import NAMES, phrases, singular, squeezed
+from accord.reader.evidence import Facts, Sign, Verdict
+from accord.reader.lexicon import NAMES, base_forms, phrases, singular, squeezed
+from accord.reader.lexicon.phrases import FRAGMENTS
 from accord.reader.sentences import (
+    after,
+    first_sentence,
     missing_noun,
     reports_all_failed,
+    reports_any_action,
     reports_completion,
     reports_each_failed,
     reports_none_of_all,
@@ -28,24 +27,34 @@ from accord.reader.sentences import (
     split_sentence,
 )
 
+Strength = Literal["strong", "weak"]
+_ADVISING: Final = ("error: set ", "error: enable ", "error: first ")
 _INVALID: Final = ("Error: Invalid regex", "Error: Invalid pattern", "Error: Invalid argument")
 _LABEL: Final = "error"
 """What begins an error, whatever was asked for."""
 _STATUS: Final = re.compile(r"[45]\d\d")
 _PART: Final = re.compile(r"\w{3,}")
-_LONGEST_ADVICE: Final = 600
-"""Characters of a refusal with its advice."""
-_LONGEST_HEAD: Final = 12
-"""Characters in which an error in another language has its colon."""
+_WORDS: Final = re.compile(r"[a-z]+")
+_QUOTES: Final = frozenset("'\"`“")
+_LONGEST_ERROR: Final = 4_000
+"""Characters of a text that is an error and no document."""
+_LONGEST_ADVICE: Final = 1_500
+"""The same where the first words only deny something, and advice comes after them."""
+_LONGEST_SHORT: Final = 700
+"""The same where a denial is anywhere in the first sentence."""
+_LONGEST_DENIAL: Final = 400
+"""Characters of a sentence that denies something, and of an error below headings."""
+_LONGEST_LINE: Final = 200
+"""Characters of a line that a tool says by itself, rather than of a paragraph."""
 _LONGEST_END: Final = 80
 """Characters of a last line, or of a line of advice."""
-_LONGEST_SAID: Final = 2_000
+_LONGEST_OUTPUT: Final = 2_000
 """Characters at the end of an output that may tell how it ended."""
-_LONGEST_REJECTION: Final = 200
-"""Characters of a line about one argument."""
-_LONGEST_BELOW: Final = 400
-"""Characters of an error below headings: what is longer has content."""
+_MOST_LINES: Final = 12
+_MOST_SHORT_LINES: Final = 7
 _MOST_HEADINGS: Final = 3
+_OF_A_DOCUMENT: Final = 2
+"""A text with so many headings is a document."""
 
 
 def error_text(facts: Facts) -> Verdict | None:
@@ -53,127 +62,113 @@ def error_text(facts: Facts) -> Verdict | None:
     value, told = facts.value, facts.words
     if isinstance(value, list):
         told = _error_of_list(facts)
-        return None if told is None else failed(facts, _sign(told, value), "likely")
-    if told is None and isinstance(value, dict) and facts.message:
-        return _heading_failed(facts, facts.message)
-    if told is None or facts.attachments:
+        return None if told is None else facts.failed(_sign(told, value), "likely")
+    if told is None:
+        return _heading_failed(facts, facts.message) if facts.message else None
+    if facts.attachments:
         return _error_beside(facts, told)
     if facts.call.gives_content and facts.is_structured and not reports_each_failed(told):
         return None
-    sign = _exit_said(facts, told)
-    if sign is not None:
-        return failed(facts, sign, "guess")
+    if (code := _exit_code(facts, told)) is not None:
+        return facts.failed(Sign("exit-code", told.strip(), code), "guess")
     strength = _strength(facts, told) if may_fail(told) else None
-    if strength is None and facts.told is not None and facts.told is not told:
-        strength = _foreign_strength(facts, facts.told)
+    english = facts.told
+    if strength is None and english is not None and english is not told:
+        is_line = "\n" not in english.strip() and not facts.gives_anything
+        strength = _strength(facts, english) if is_line and may_fail(english) else None
     if strength is None:
         return None
-    return failed(facts, _sign(told), "certain" if strength == "strong" else "likely")
+    return facts.failed(_sign(told), "certain" if strength == "strong" else "likely")
 
 
 def _sign(told: str, details: object = None) -> Sign:
     return Sign("error-text", told.strip(), None, details)
 
 
-def _error_beside(facts: Facts, told: str | None) -> Verdict | None:
+def _error_beside(facts: Facts, told: str) -> Verdict | None:
     """An error beside an image of what was there."""
-    if told is None or facts.gives_anything or "\n" in told.strip():
-        return None
     is_image = all(each.get("type") == "image" for each in facts.attachments)
-    strength = says_failed(told) if is_image and may_fail(told) else None
+    if not is_image or facts.gives_anything or "\n" in told.strip() or not may_fail(told):
+        return None
+    strength = says_failed(told)
     if strength is None or (strength == "weak" and facts.call.intent != "act"):
         return None
-    return failed(facts, _sign(told), "likely")
+    return facts.failed(_sign(told), "likely")
 
 
 def _error_of_list(facts: Facts) -> str | None:
-    """The words before a list, or the only text in it, if they say what went wrong."""
-    value, heading = facts.value, facts.message
+    """Return the words before a list, or the only text in it, if they say what went wrong."""
+    value, heading, call = facts.value, facts.message, facts.call
+    are_texts = all(isinstance(each, str) for each in value)
     if heading:
-        if _is_headed_error(heading):
-            return heading
-        is_told = not (facts.gives_anything or facts.call.wants_many or facts.call.checks)
-        if not is_told or not all(isinstance(each, str) for each in value):
-            return None
-        is_failure = phrases.failed.match(heading) is not None and says_failed(heading) == "strong"
-        return heading if is_failure else None
-    only = value[0] if len(value) == 1 and isinstance(value[0], str) else None
-    if only is None or says_failed_to_give(only, frozenset(), False) != "strong":
+        is_told = are_texts and not (facts.gives_anything or call.wants_many or call.checks)
+        is_failure = is_told and phrases.failed.match(heading) and says_failed(heading) == "strong"
+        return heading if is_failure or _is_headed_error(heading) else None
+    if len(value) != 1 or not are_texts:
         return None
-    return str(only)
-
-
-def _foreign_strength(facts: Facts, told: str) -> Strength | None:
-    """The same of a line that was put into English, and is not somebody's own."""
-    if facts.gives_anything or "\n" in told.strip() or not may_fail(told):
-        return None
-    if told.startswith("error") and ":" not in told[:_LONGEST_HEAD]:
-        return None
-    return _strength(facts, told)
+    return value[0] if _given_says_failed(value[0], frozenset(), False) == "strong" else None
 
 
 def _heading_failed(facts: Facts, told: str) -> Verdict | None:
     """The words before an object say that it failed, more of them if the object holds anything."""
     call = facts.call
-    if facts.gives_anything or facts.attachments:
+    if type(facts.value) is not dict or facts.gives_anything or facts.attachments:
         return None
     if not _is_headed_error(told):
         is_void = all(not each or facts.echoes(each) for each in facts.value.values())
-        is_asked = not call.wants_many or (is_void and not _says_none(told))
+        is_none = reports_nothing_found(told, wants_many=True)
+        is_asked = not call.wants_many or (is_void and not is_none)
         strength = says_failed(told, is_act=call.intent == "act") if is_asked else None
-        if strength is None or (strength == "weak" and not (call.intent == "act" or is_void)):
+        if strength is None or (strength == "weak" and call.intent != "act" and not is_void):
             return None
-    return failed(facts, _sign(told, facts.value), "likely")
-
-
-def _says_none(told: str) -> bool:
-    return reports_nothing_found(told, wants_many=True)
+    return facts.failed(_sign(told, facts.value), "likely")
 
 
 def _is_headed_error(told: str) -> bool:
     return phrases.ends_with_error.search(told[-_LONGEST_END:].lower()) is not None
 
 
-# How much a text says that it failed
+def _exit_code(facts: Facts, told: str) -> int | None:
+    """Return the exit code of what was run, if the last or the first line says it."""
+    if not (facts.call.intent == "run" or facts.call.gives_output):
+        return None
+    found = phrases.exited.search(told.rstrip()[-_LONGEST_END:].lower())
+    found = found or phrases.begins_exited.match(told[:_LONGEST_END].lower())
+    return None if found is None else int(found[1])
+
+
+# How much a text says that it failed, as the reply to a call
 
 
 def _strength(facts: Facts, told: str) -> Strength | None:
     call = facts.call
-    if reports_each_failed(told) and not call.is_about_errors:
-        return "strong"
-    if call.intent == "act" and reports_all_failed(told):
+    if (reports_each_failed(told) and not call.is_about_errors) or (
+        call.intent == "act" and reports_all_failed(told)
+    ):
         return "strong"
     if facts.echoes(told.strip()) or _is_about_given(facts, told):
         return None
-    missing = _missing(facts, told)
-    if call.gives_log and not _is_told(facts, told):
+    if call.gives_log and not (facts.mentions(told) or _is_own_error(facts, told.strip())):
         return None
-    below = _below_headings(facts, told)
-    if facts.gives_anything and len(facts.texts) > 1:
-        below = facts.texts[0]
+    missing, below = _missing(facts, told), _below_headings(facts, told)
     if facts.gives_anything:
-        return _given_strength(facts, told, missing) or (
-            _given_strength(facts, below, False) if below else None
-        )
-    if call.wants_many and facts.says_none and not _lacks_session(call, told):
+        below = facts.texts[0] if len(facts.texts) > 1 else below
+        strength = _given_strength(facts, told, missing)
+        return strength or (_given_strength(facts, below, False) if below else None)
+    lacks_session = call.wants_many and _lacks_session(call, told)
+    if call.wants_many and facts.says_none and not lacks_session:
         return None
-    if _refuses(facts, told, missing):
+    if missing or lacks_session or _refuses(facts, told):
         return "weak"
     is_missed = not call.wants_many and " not found" in told and facts.mentions(told)
     if facts.says_none and not is_missed and not phrases.failed.match(told):
         return None
     if call.wants_many and _denies_call(facts, told):
         return "weak"
-    if (said := _said(facts, told)) is not None:
-        return said
+    if (strength := _said(facts, told)) is not None:
+        return strength
     is_below = below is not None and _said(facts, below) is not None
-    is_given = is_below or _rejects_argument(facts, told) or _denies_given(facts, told)
-    return "weak" if is_given else None
-
-
-def _is_told(facts: Facts, told: str) -> bool:
-    """Whether a tool that gives a log says something itself."""
-    return facts.mentions(told) or "log" in told.lower() or _is_own_error(facts, told.strip())
+    return "weak" if is_below or _rejects_given(facts, told.strip()) else None
 
 
 def _said(facts: Facts, told: str) -> Strength | None:
@@ -187,75 +182,68 @@ def _said(facts: Facts, told: str) -> Strength | None:
     )
 
 
-def _refuses(facts: Facts, told: str, missing: bool) -> bool:
-    """Whether the call was turned down, or cannot be done for want of something."""
-    call = facts.call
-    is_act = call.intent == "act"
-    if is_act and phrases.configure.search(told[:_LONGEST_ADVICE]) and not reports_completion(told):
+def _is_denial(call: Call) -> bool:
+    """Whether the verb of a tool is one that denies: `block_user`, not `edit_block`."""
+    verbs = (word for word in call.words if is_action_verb(word) or word in NAMES.refusing)
+    return next(verbs, "") in NAMES.refusing
+
+
+def _refuses(facts: Facts, told: str) -> bool:
+    """Whether the call was turned down, or cannot be done before something is configured."""
+    is_act = facts.call.intent == "act"
+    if is_act and phrases.configure.search(told[:_LONGEST_DENIAL]) and not reports_completion(told):
         return True
-    if call.wants_many and _lacks_session(call, told):
-        return True
-    return missing or (reports_rejection(told) and not reports_verb(told, call.verbs))
+    return reports_rejection(told) and not reports_verb(told, facts.call.verbs)
 
 
 def _is_about_given(facts: Facts, told: str) -> bool:
     """Whether a text is about a word that was given, and only reads like an error: `failure: …`."""
-    small = told[:_LONGEST_SAID].lower()
+    small = told[:_LONGEST_OUTPUT].lower()
     for each in facts.arguments.values():
         given = str(each).lower() if type(each) in (str, int) else ""
-        if not given or given not in small or len(given) > _LONGEST_REJECTION:
+        if not given or given not in small or len(given) > _LONGEST_LINE:
             continue
-        if small.startswith(given) and _is_defined(given, small[len(given) :]):
-            return True
-        if " " in given and may_fail(given) and says_failed(given) == "strong":
+        is_error = may_fail(given)
+        if small.startswith(given):
+            is_word = is_error and given.replace(" ", "").isalpha() and given != _LABEL
+            if _STATUS.fullmatch(given) or (is_word and phrases.defined.match(small[len(given) :])):
+                return True
+        if is_error and " " in given and says_failed(given) == "strong":
             return True
     return False
 
 
-def _is_defined(given: str, rest: str) -> bool:
-    """Whether a text goes on as the definition of a word: a failure, an HTTP status."""
-    is_word = given.replace(" ", "").isalpha() and may_fail(given) and given != _LABEL
-    return _STATUS.fullmatch(given) is not None or (
-        is_word and phrases.defined.match(rest) is not None
-    )
-
-
-def _rejects_argument(facts: Facts, told: str) -> bool:
-    """Whether a line begins with the name of an argument, and says what is wrong with it."""
-    line = told.strip()
-    if "\n" in line or len(line) > _LONGEST_REJECTION or facts.call.checks:
+def _rejects_given(facts: Facts, line: str) -> bool:
+    """Whether a line says what is wrong with an argument: `name is required`."""
+    call = facts.call
+    if "\n" in line or len(line) > _LONGEST_LINE or call.checks:
         return False
     name, _, rest = line.partition(" ")
-    if squeezed(name) not in map(squeezed, facts.arguments):
-        return False
-    return rejects_value(f"it {rest}") or rejects_value(rest)
-
-
-def _denies_given(facts: Facts, told: str) -> bool:
-    """Whether a line denies something of what was given: `'x' is not dice notation`."""
-    call, line = facts.call, told.strip()
-    if "\n" in line or len(line) > _LONGEST_REJECTION:
-        return False
-    if call.intent in ("list", "run") or call.checks or call.is_about_one:
+    is_named = squeezed(name) in map(squeezed, facts.arguments)
+    if is_named and (rejects_value(f"it {rest}") or rejects_value(rest)):
+        return True
+    if call.intent in ("list", "run") or call.is_about_one:
         return False
     given = [str(each) for each in facts.arguments.values() if type(each) in (str, int)]
     parts = [part for each in given for part in (each, *_PART.findall(each))]
     parts = [part for part in parts if len(part) > 1 and part in line]
     for each in parts:
         line = line.replace(each, "")
-    return bool(parts) and denies_given(line)
+    line = _without_quotes(line)
+    is_denied = bool(parts) and phrases.denied_given.match(line.lower()) is not None
+    return is_denied and not reports_any_action(line)
 
 
 def _below_headings(facts: Facts, told: str) -> str | None:
-    """The text below a few headings, which may be an error: `Weather for Oslo:\\nfetch failed`."""
-    if len(told) > _LONGEST_REJECTION * _MOST_HEADINGS + _LONGEST_BELOW or "\n" not in told:
+    """Return the text below a few headings, which may be an error: `Weather for Oslo:\\nfailed`."""
+    if len(told) > _LONGEST_LINE * _MOST_HEADINGS + _LONGEST_DENIAL or "\n" not in told:
         return None
     lines = [line.strip() for line in told.strip().splitlines() if line.strip()]
     number, most = 0, 1 if facts.call.wants_many else _MOST_HEADINGS
     while number < min(len(lines) - 1, most) and _is_heading(facts, lines[number]):
         number += 1
     below = lines[number:]
-    is_long = sum(map(len, below)) > _LONGEST_BELOW or (facts.call.wants_many and len(below) > 2)
+    is_long = sum(map(len, below)) > _LONGEST_DENIAL or (facts.call.wants_many and len(below) > 2)
     if not number or is_long or sum(map(bool, map(phrases.labelled.match, below))) > 1:
         return None
     return "\n".join(below)
@@ -270,53 +258,22 @@ def _is_heading(facts: Facts, line: str) -> bool:
 
 
 def _is_own_error(facts: Facts, told: str) -> bool:
-    """Whether a line is no line of a log, but speaks of what was asked for."""
+    """Whether a line is no line of a log, but speaks of an argument by its name."""
     if phrases.own_error.fullmatch(told) is None:
         return False
-    names = [name for name in facts.arguments if name in told]
+    names = [name for name in facts.arguments if name in told.lower()]
     return any("_" in name for name in names) or (bool(names) and told.startswith(_INVALID))
 
 
 def _lacks_session(call: Call, told: str) -> bool:
     """Whether what has to be there before anything can be listed is not."""
     found = phrases.no_session.match(told.lower())
-    noun = found and (found["what"] or found["state"])
-    if not noun or noun in call.nouns:
+    if found is None:
         return False
-    return found is not None and (
-        found["what"] is not None or singular(noun) == noun not in NAMES.no_noun
-    )
-
-
-def _given_strength(facts: Facts, told: str, missing: bool) -> Strength | None:
-    """The same of a tool that may give any words at all."""
-    call = facts.call
-    if (call.intent == "run" and _raised(told)) or (missing and _is_short(told)):
-        return "weak"
-    own = frozenset(call.words[:1]) if call.gives_prose else call.nouns.union(call.words)
-    mentions = facts.mentions(told)
-    return says_failed_to_give(told, own - NAMES.plain_verbs, mentions, is_told=call.gives_prose)
-
-
-def _is_short(told: str) -> bool:
-    """Whether a text is a sentence, perhaps with some advice below it, and no document."""
-    first, _, rest = told.strip().partition("\n")
-    is_advice = len(rest) <= _LONGEST_END * 2 and "\n\n" not in rest.strip() and first[-1:] in ".!"
-    return not rest or is_advice
-
-
-def _raised(told: str) -> bool:
-    """Whether a text is the traceback of what was run, or ends with it."""
-    if phrases.traceback.match(told):
-        return True
-    is_traced = "\nTraceback (most recent call last)" in told
-    return is_traced and phrases.raised.search(told[-_LONGEST_SAID:]) is not None
-
-
-def _is_denial(call: Call) -> bool:
-    """Whether the verb of a tool is one that denies: `block_user`, not `edit_block`."""
-    verbs = (word for word in call.words if is_action_verb(word) or word in NAMES.refusing)
-    return next(verbs, "") in NAMES.refusing
+    what, state = found["what"], found["state"]
+    if (what or state) in call.nouns:
+        return False
+    return what is not None or (singular(state) == state and state not in NAMES.no_noun)
 
 
 def _denies_call(facts: Facts, told: str) -> bool:
@@ -338,10 +295,255 @@ def _missing(facts: Facts, told: str) -> bool:
     return singular(noun) == noun and (noun in call.nouns or facts.mentions(told))
 
 
-def _exit_said(facts: Facts, told: str) -> Sign | None:
-    """The exit code of what was run, where the last or the first line of the output says it."""
-    if not (facts.call.intent == "run" or facts.call.gives_output):
+# What a text says by its words alone
+
+
+def may_fail(text: str) -> bool:
+    """Whether any of the words is there without which no text says that something failed."""
+    small = text[:_LONGEST_ERROR].lower()
+    if FRAGMENTS.search(small) is not None:
+        return True
+    if not small.isascii() and (
+        phrases.strong.match(small) or phrases.failed_in_chinese.match(small)
+    ):
+        return True
+    return phrases.cross.match(text) is not None or phrases.error_number.match(text) is not None
+
+
+def rejects_value(text: str) -> bool:
+    """Whether a text says what is wrong with a value: `This field must be unique.`"""
+    return len(text) <= _LONGEST_DENIAL and bool(phrases.rejection.match(text.strip().lower()))
+
+
+def says_failed(
+    text: str,
+    *,
+    is_act: bool = False,
+    checks: bool = False,
+    wants_many: bool = False,
+    own: Collection[str] = (),
+) -> Strength | None:
+    """Whether a text is nothing but words that say that the operation failed.
+
+    Of a tool that acts, any sentence that denies something and reports nothing done says so; of one
+    that checks something, only what could be no finding; of one that lists, several lines may be
+    items. `own` are the words that the tool is named for.
+    """
+    words = text.strip()
+    if not words or len(words) > _LONGEST_ERROR:
         return None
-    found = phrases.exited.search(told.rstrip()[-_LONGEST_END:].lower())
-    found = found or phrases.begins_exited.match(told[:_LONGEST_END].lower())
-    return None if found is None else Sign("exit-code", told.strip(), int(found[1]))
+    if words[0] == "<" and phrases.element.match(words):
+        return "strong" if _element_failed(words) else None
+    lines = _marked([line for line in words.splitlines() if line.strip()])
+    is_titled = lines[0].startswith("#")
+    if is_titled and not checks and _title_failed(lines[0], is_act=is_act, own=own):
+        return "strong"
+    if wants_many and len(lines) > 1 and (_are_tagged(lines) or _are_numbered(lines)):
+        return None
+    if words[:6].lower() == "usage:" and ": error: " in words:
+        return "strong"
+    if is_titled and _is_record(lines[1:]):
+        return None
+    opening = _opening(lines)
+    first = after(phrases.marks, opening)
+    small = first[:_LONGEST_DENIAL].lower()
+    if _is_strong(small) or phrases.errno.match(first):
+        return "strong"
+    if checks:
+        return "weak" if len(lines) == 1 and phrases.no_input.match(small) else None
+    if phrases.cross.match(opening):
+        return "strong"
+    return "weak" if _says_weakly(words, lines, first, is_act, wants_many) else None
+
+
+def _are_tagged(lines: list[str]) -> bool:
+    """Whether several lines begin with a label in brackets, as those of a log do."""
+    return all(line.lstrip().startswith("[") for line in lines[:2])
+
+
+def _are_numbered(lines: list[str]) -> bool:
+    return all(map(phrases.numbered.match, lines))
+
+
+def _is_strong(small: str) -> bool:
+    """Whether a line is an error by its first words, and reports nothing done after all.
+
+    What follows `error: ` may be advice, which has words of actions: `error: set confirm=true`.
+    """
+    is_sure = small.startswith(("error ", *_ADVISING))
+    return phrases.strong.match(small) is not None and (is_sure or not reports_any_action(small))
+
+
+def _says_weakly(words: str, lines: list[str], first: str, is_act: bool, wants_many: bool) -> bool:
+    """Whether the first sentence only denies something, and not much comes after it."""
+    if len(words) > _LONGEST_ADVICE or len(lines) > _MOST_LINES or _is_record(lines):
+        return False
+    is_foreign = len(lines) < _MOST_HEADINGS and not (wants_many or words.isascii())
+    if is_foreign and phrases.failed_in_chinese.match(words):
+        return True
+    sentence = first_sentence(first)
+    if len(sentence) > _LONGEST_DENIAL or (not is_act and phrases.question.match(first.lower())):
+        return False
+    is_bad = phrases.named.match(first) is not None or _begins_badly(sentence, len(lines))
+    if (is_bad and not (is_act and reports_any_action(sentence))) or phrases.code.fullmatch(words):
+        return True
+    if len(words) > _LONGEST_SHORT or len(lines) > (1 if wants_many else _MOST_SHORT_LINES):
+        return False
+    return _denies(sentence, is_act)
+
+
+def _marked(lines: list[str]) -> list[str]:
+    """Return the lines with a title that is underlined marked as a heading instead."""
+    if len(lines) > 1 and phrases.underline.fullmatch(lines[1]):
+        return [f"# {lines[0]}", *lines[2:]]
+    return lines
+
+
+def _element_failed(words: str) -> bool:
+    """Whether a text is the element of an error, or begins with the status of a failure."""
+    found = phrases.element.match(words)
+    if found is None or found["bad"]:
+        return found is not None
+    end = f"</{found['name']}>"
+    return words.find(end) == len(words) - len(end)
+
+
+def _begins_badly(sentence: str, lines: int) -> bool:
+    small = sentence.lower()
+    is_title = lines > 1 and small.rstrip().endswith(":")
+    return not is_title and phrases.starts.match(small) is not None
+
+
+def _without_quotes(line: str) -> str:
+    return line if _QUOTES.isdisjoint(line) else phrases.quoted.sub("''", line)
+
+
+def _denies(sentence: str, is_act: bool) -> bool:
+    small = _without_quotes(sentence).lower()
+    is_denied = phrases.within.match(small) or (is_act and phrases.negation.match(small))
+    return bool(is_denied) and not reports_any_action(sentence)
+
+
+def _is_record(lines: list[str]) -> bool:
+    """Whether the first lines are labelled, as those of a thing or a report are."""
+    if len(lines) < 2 or not phrases.labelled.match(lines[0]):
+        return False
+    return not phrases.bad_value.match(lines[0].lower()) and any(
+        map(phrases.labelled.match, lines[1:3])
+    )
+
+
+def _title_failed(line: str, *, is_act: bool, own: Collection[str]) -> bool:
+    """Whether a heading is that of a failure of the call: `# Delete failed - no such note`."""
+    found = phrases.title.match(after(phrases.marks, line)[:_LONGEST_DENIAL].lower())
+    return found is not None and (is_act or found["what"] is None or found["what"] in own)
+
+
+def _opening(lines: list[str]) -> str:
+    """Return the first line that is not a Markdown heading, unless there is nothing else."""
+    headings = sum(line.lstrip().startswith("#") for line in lines)
+    few = lines[:3] if headings < _OF_A_DOCUMENT else ()
+    return next((line for line in few if not line.lstrip().startswith("#")), lines[0])
+
+
+# The words of a tool that gives what others wrote, which may begin with such words too
+
+
+def _given_strength(facts: Facts, told: str, missing: bool) -> Strength | None:
+    call = facts.call
+    if (call.intent == "run" and _raised(told)) or (missing and _is_short(told)):
+        return "weak"
+    own = frozenset(call.words[:1]) if call.gives_prose else call.nouns.union(call.words)
+    mentions = facts.mentions(told)
+    return _given_says_failed(told, own - NAMES.plain_verbs, mentions, is_told=call.gives_prose)
+
+
+def _is_short(told: str) -> bool:
+    """Whether a text is a sentence, perhaps with some advice below it, and no document."""
+    first, _, rest = told.strip().partition("\n")
+    is_advice = len(rest) <= _LONGEST_END * 2 and "\n\n" not in rest.strip() and first[-1:] in ".!"
+    return not rest or is_advice
+
+
+def _raised(told: str) -> bool:
+    """Whether a text is the traceback of what was run, or ends with it."""
+    if phrases.traceback.match(told):
+        return True
+    is_traced = "\nTraceback (most recent call last)" in told
+    return is_traced and phrases.raised.search(told[-_LONGEST_OUTPUT:]) is not None
+
+
+def _given_says_failed(
+    text: str, own: frozenset[str], mentions: bool, *, is_told: bool = False
+) -> Strength | None:
+    """Whether a text could be no document, or speaks of the call, and says that it failed.
+
+    `own` are the words that the tool is named for, `mentions`: an argument is in the text.
+    `is_told`: the tool says it by itself, in prose.
+    """
+    words = text.strip()
+    if not words or len(words) > _LONGEST_ERROR:
+        return None
+    if words[0] == "<" and phrases.element.match(words):
+        return "strong" if _element_failed(words) else None
+    if words.endswith("</error>") and _ends_in_error(words):
+        return "strong"
+    first, _, rest = words.partition("\n")
+    opening = after(phrases.marks, first)
+    small = opening[:_LONGEST_DENIAL].lower()
+    if small.startswith("error: ") and is_told:
+        return "strong"
+    is_strong = _is_strong(small) or bool(
+        phrases.errno.match(opening) or phrases.cross.match(first)
+    )
+    is_own = mentions or _names_own(small, own)
+    if not rest.strip():
+        return _line_failed(opening, is_strong, is_own)
+    if phrases.bad_value.match(small) and phrases.offers.match(rest.lower()):
+        return "weak"
+    if len(words) <= _LONGEST_SHORT and phrases.cannot_give.match(small):
+        return "weak"
+    strength = _opens_badly(first, small, rest, own) if mentions else None
+    is_told_so = is_strong and is_own and small.startswith(("error ", "failed "))
+    return strength or ("strong" if is_told_so else None)
+
+
+def _line_failed(line: str, is_strong: bool, is_own: bool) -> Strength | None:
+    """The same of one line, which could be the first words of a document."""
+    small = line[:_LONGEST_DENIAL].lower()
+    if is_strong and (is_own or not phrases.failed_to.match(small)):
+        return "strong"
+    is_technical = len(small) <= _LONGEST_LINE and phrases.technical.match(small) is not None
+    if is_technical or phrases.bad_value.match(small) or phrases.call_failed.match(small):
+        return "weak"
+    sentence = first_sentence(line)
+    if not is_own or len(line) > _LONGEST_SHORT or len(sentence) > _LONGEST_DENIAL:
+        return None
+    is_denied = _begins_badly(sentence, 1) or _denies(sentence, is_act=False)
+    return "weak" if is_denied else None
+
+
+def _ends_in_error(words: str) -> bool:
+    """Whether a few labelled lines come before an error: `Contents of https://…:`."""
+    above, tag, _ = words.partition("\n<error>")
+    lines = [line for line in above.splitlines() if line.strip()]
+    is_brief = len(above) <= _LONGEST_SHORT and len(lines) <= _MOST_HEADINGS
+    return bool(tag) and is_brief and all(":" in line for line in lines)
+
+
+def _opens_badly(first: str, small: str, rest: str, own: frozenset[str]) -> Strength | None:
+    """Whether the first of several lines, which speaks of the call, says that it failed."""
+    is_brief = len(first) + len(rest) <= _LONGEST_SHORT and "\n" not in rest.strip()
+    if is_brief and small.startswith("error: ") and "error" not in rest.lower():
+        return "strong"
+    if phrases.cross.match(first) and phrases.denies.search(small) and "✅" not in rest:
+        return "strong"
+    return "strong" if first[0] == "#" and _title_failed(first, is_act=False, own=own) else None
+
+
+def _names_own(small: str, own: frozenset[str]) -> bool:
+    """Whether a line has a word that the tool is named for, in any form: `analyzing`."""
+    for word in _WORDS.findall(small):
+        if word in own or (word.endswith("ing") and not own.isdisjoint(base_forms(word))):
+            return True
+    return False

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from accord.reader.call import Call
 from accord.reader.collection import Collection, is_generic
+from accord.reader.evidence import Facts, Verdict
 from accord.reader.evidence.catalogs import kind_of_list, tells_tools
-from accord.reader.evidence.facts import Facts, Verdict
 from accord.reader.items import (
     Items,
     counts_asked,

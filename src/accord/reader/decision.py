@@ -46,18 +46,16 @@ _REPORT: Final = frozenset({"action", "report"})
 
 
 class Source(NamedTuple):
-    """A source of evidence: its name, when it has any, an example, and the function that looks."""
+    """A source of evidence: its name, and the function that looks; its docstring says for what."""
 
     name: str
-    when: str
-    example: str
     look: Callable[[Facts], Verdict | None]
     strongest: Confidence
     """The highest confidence of its evidence."""
+    adds: frozenset[str]
+    """What it can add to the evidence: types, and whether there is a report in the reply."""
     looks_at: Literal["anything", "words", "data"] = "anything"
     """Replies that it can be found in: text alone, anything but text, or both."""
-    adds: frozenset[str] = _LIST
-    """What it can add to the evidence: types, and whether there is a report in the reply."""
 
 
 _SURELY: Final = Verdict("single")
@@ -66,6 +64,7 @@ _PERHAPS: Final = Verdict("single", "guess")
 
 
 def _asks(facts: Facts) -> Verdict | None:
+    """The tool requests input from the client first."""
     value = facts.value
     if type(value) is not dict or "resultType" not in value or value["resultType"] != ASKING:
         return None
@@ -73,154 +72,34 @@ def _asks(facts: Facts) -> Verdict | None:
 
 
 def _single(facts: Facts) -> Verdict:
-    """How sure that is depends on how much else it could have been."""
+    """Anything else; how sure that is depends on how much else it could have been."""
     if facts.call.wants_many:
         return _PERHAPS
     return _LIKELY if facts.words is not None or facts.call.intent == "unknown" else _SURELY
 
 
 SOURCES: Final = (
-    Source(
-        "asks",
-        "the tool requests input from the client first",
-        '{"resultType": "input_required", "inputRequests": …}',
-        _asks,
-        "certain",
-        "data",
-        adds=_SINGLE,
-    ),
-    Source(
-        "is-error",
-        "`isError` is true",
-        '{"content": […], "isError": true}',
-        is_error,
-        "certain",
-        adds=_ERROR,
-    ),
-    Source(
-        "payload-failed",
-        "the payload reports a failure: a flag, an error, a status, an exit code",
-        '{"success": false}',
-        payload_failed,
-        "certain",
-        "data",
-        adds=_ERROR | _ACTION | _LIST,
-    ),
-    Source(
-        "all-failed",
-        "all of several operations failed; if only some did, the status is partial",
-        '{"successful": 0, "failed": 2}',
-        all_failed,
-        "likely",
-        "data",
-        adds=_ERROR | _ACTION,
-    ),
-    Source(
-        "error-text",
-        "the text is only an error, or reports that the requested item does not exist",
-        "Error: no such table",
-        error_text,
-        "certain",
-        adds=_ERROR,
-    ),
-    Source(
-        "catalog",
-        "a list of tools: each with a name and what it takes or does, under any names",
-        '{"tools": [{"name": …, "inputSchema": …}]}',
-        catalog,
-        "certain",
-        "data",
-    ),
-    Source(
-        "unconfirmed",
-        "an action awaiting confirmation; nothing has changed yet",
-        "Call again with confirm=true",
-        unconfirmed,
-        "likely",
-        adds=_SINGLE,
-    ),
-    Source(
-        "acted",
-        "the tool's name is that of an action",
-        "send_message",
-        acted,
-        "likely",
-        adds=_ACTION,
-    ),
-    Source(
-        "reports-done",
-        "a text that reports an action, also by a form of the verb in the tool's name",
-        "Successfully wrote to a.txt",
-        reports_done,
-        "likely",
-        adds=_REPORT,
-    ),
-    Source(
-        "reports-members",
-        "members that report an action",
-        '{"ok": true}, {"affected_rows": 1}',
-        reports_members,
-        "likely",
-        "data",
-        adds=_REPORT,
-    ),
-    Source("array", "a JSON array", "[…]", array, "certain", "data"),
-    Source(
-        "main-array",
-        "an object whose main part is one array",
-        '{"total": 2, "users": […]}',
-        main_array,
-        "certain",
-        "data",
-    ),
-    Source(
-        "none-found",
-        "a text that reports no results",
-        "No matches found",
-        none_found,
-        "likely",
-        "words",
-    ),
-    Source(
-        "itemised",
-        "a text that is clearly a list",
-        "Found 2 tables:\\n- users\\n- posts",
-        itemised,
-        "likely",
-        "words",
-    ),
-    Source(
-        "linked",
-        "links to several items, from a tool that returns links",
-        "two `resource_link` blocks",
-        linked,
-        "likely",
-    ),
-    Source(
-        "lone-item",
-        "one item, or the number 0, from a tool that lists",
-        '{"name": "default"}',
-        lone_item,
-        "guess",
-        "data",
-    ),
-    Source(
-        "nothing-listed",
-        "an empty result, from a tool that lists",
-        '{"content": []}',
-        nothing_listed,
-        "guess",
-    ),
-    Source(
-        "ran",
-        "the tool runs something, and returns neither a list nor output",
-        "run_pipeline",
-        ran,
-        "guess",
-        adds=_ACTION,
-    ),
-    Source("single", "anything else", '{"id": 1, "name": "a"}', _single, "certain", adds=_SINGLE),
+    Source("asks", _asks, "certain", _SINGLE, "data"),
+    Source("is-error", is_error, "certain", _ERROR),
+    Source("payload-failed", payload_failed, "certain", _ERROR | _ACTION | _LIST, "data"),
+    Source("all-failed", all_failed, "likely", _ERROR | _ACTION, "data"),
+    Source("error-text", error_text, "certain", _ERROR),
+    Source("catalog", catalog, "certain", _LIST, "data"),
+    Source("unconfirmed", unconfirmed, "likely", _SINGLE),
+    Source("acted", acted, "likely", _ACTION),
+    Source("reports-done", reports_done, "likely", _REPORT),
+    Source("reports-members", reports_members, "likely", _REPORT, "data"),
+    Source("array", array, "certain", _LIST, "data"),
+    Source("main-array", main_array, "certain", _LIST, "data"),
+    Source("none-found", none_found, "likely", _LIST, "words"),
+    Source("itemised", itemised, "likely", _LIST, "words"),
+    Source("linked", linked, "likely", _LIST),
+    Source("lone-item", lone_item, "guess", _LIST, "data"),
+    Source("nothing-listed", nothing_listed, "guess", _LIST),
+    Source("ran", ran, "guess", _ACTION),
+    Source("single", _single, "certain", _SINGLE),
 )
+"""In order of precedence."""
 
 
 class Decision(NamedTuple):

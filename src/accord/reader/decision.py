@@ -24,7 +24,7 @@ from accord.reader.evidence.actions import (
     unconfirmed,
 )
 from accord.reader.evidence.catalogs import catalog
-from accord.reader.evidence.error_texts import error_text
+from accord.reader.evidence.error_texts import error_text, hints_at_failure
 from accord.reader.evidence.failures import all_failed, is_error, payload_failed
 from accord.reader.evidence.lists import (
     array,
@@ -73,7 +73,7 @@ def _asks(facts: Facts) -> Verdict | None:
 
 def _single(facts: Facts) -> Verdict:
     """Anything else; how sure that is depends on how much else it could have been."""
-    if facts.call.wants_many:
+    if facts.call.wants_many or hints_at_failure(facts):
         return _PERHAPS
     return _LIKELY if facts.words is not None or facts.call.intent == "unknown" else _SURELY
 

@@ -25,6 +25,8 @@ _LONG: Final = 200
 _MOST_LINES: Final = 4
 """Lines of a report on what was run."""
 _ENDINGS: Final = ("ed", "en")
+_TELLING: Final = ("ed", "id")
+"""Endings of members that a report has: what was done, to what."""
 _NAMING: Final = ("id", "Id", "number", "Number", "ref", "Ref", "reference", "status", "state")
 """Endings of members that only what was made has."""
 _FILE: Final = re.compile(r"[\w./\\-]{1,200}\.[a-z]\w{0,4}")
@@ -68,7 +70,23 @@ def acted(facts: Facts) -> Verdict | None:
         return None
     if any(each.get("type") != "resource_link" for each in facts.attachments):
         return None
-    return Verdict("action", "likely")
+    return Verdict("action", "likely" if _is_about_call(facts) else "guess")
+
+
+def _is_about_call(facts: Facts) -> bool:
+    """Whether a reply may be a report on the call: it tells how it went, or repeats an argument."""
+    value, words = facts.value, facts.words
+    if not facts.arguments or not value:
+        return True
+    if words is not None:
+        is_line = "\n" not in words.strip()
+        return is_line or facts.mentions(words) or reports_completion(words)
+    if not isinstance(value, dict) or facts.find_collection() is not None:
+        return True
+    names = set(map(squeezed, value))
+    if not names.isdisjoint(_REPORTED | _SAYING) or any(name[-2:] in _TELLING for name in names):
+        return True
+    return any(each in facts.arguments.values() for each in value.values())
 
 
 def _is_given(facts: Facts) -> bool:

@@ -295,6 +295,15 @@ def _missing(facts: Facts, told: str) -> bool:
     return singular(noun) == noun and (noun in call.nouns or facts.mentions(told))
 
 
+def hints_at_failure(facts: Facts) -> bool:
+    """Whether a text denies something near its beginning, which is too little to be a failure."""
+    told = facts.told
+    if told is None or len(told) > _LONGEST_ADVICE or facts.call.gives_prose:
+        return False
+    small = told[:_LONGEST_DENIAL].lower()
+    return FRAGMENTS.search(small) is not None and phrases.within.match(small) is not None
+
+
 # What a text says by its words alone
 
 
@@ -347,7 +356,7 @@ def says_failed(
     opening = _opening(lines)
     first = after(phrases.marks, opening)
     small = first[:_LONGEST_DENIAL].lower()
-    if _is_strong(small) or phrases.errno.match(first):
+    if _is_strong(small) or phrases.errno.match(first) or phrases.errno.match(opening):
         return "strong"
     if checks:
         return "weak" if len(lines) == 1 and phrases.no_input.match(small) else None

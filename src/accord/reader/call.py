@@ -32,6 +32,7 @@ _NO_PLURAL: Final = ordered("names.no-plural")
 _NOUNS: Final = pairs("names.results")
 """The noun for the result of a verb, if it is not the verb itself."""
 _FOREIGN_VERBS: Final = pairs("languages.verbs")
+_AGENTS: Final = pairs("names.agents")
 _PREFIXES: Final = ("un", "re", "de", "dis", "auto", "bulk", "multi", "force")
 _CHOOSING: Final = frozenset({"pick", "choose", "select"})
 _WORDING: Final = frozenset({"build", "optimize"})
@@ -103,6 +104,8 @@ def _named_call(name: str) -> Call:
     parts = words_of(name.rpartition("__")[2] or name)  # gateways put the name of a server first
     if len(parts) > 1 and parts[-1] == "tool":
         parts = parts[:-1]
+    if parts and parts[-1] in _AGENTS:
+        parts = (_AGENTS[parts[-1]], *parts[:-1])
     is_foreign = not _FOREIGN_VERBS.keys().isdisjoint(parts)
     if is_foreign:
         parts = tuple(_FOREIGN_VERBS.get(word, word) for word in parts)
@@ -360,9 +363,11 @@ def _inner_call(
     names = [arguments[name] for name in _TOOLS if isinstance(arguments.get(name), str)]
     if not names and found.intent == "run" and isinstance(arguments.get("arguments"), dict):
         names = [arguments.get("name")] if "tool" in words_of(tool or "") else []
-    if not names or not isinstance(names[0], str) or _named_call(names[0]).intent == "unknown":
-        return tool, arguments
     given = next((arguments[name] for name in _GIVEN if name in arguments), None)
+    if not names or not isinstance(names[0], str):
+        return tool, arguments
+    if _named_call(names[0]).intent == "unknown" and not isinstance(given, dict):
+        return tool, arguments
     return names[0], given if isinstance(given, dict) else {}
 
 

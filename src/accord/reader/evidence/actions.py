@@ -5,7 +5,16 @@ from typing import Any, Final
 
 from accord.reader.call import Call
 from accord.reader.evidence import Facts, Verdict
-from accord.reader.lexicon import MEMBERS, NAMES, OUTCOMES, base_forms, phrases, singular, squeezed
+from accord.reader.lexicon import (
+    ARGUMENTS,
+    MEMBERS,
+    NAMES,
+    OUTCOMES,
+    base_forms,
+    phrases,
+    singular,
+    squeezed,
+)
 from accord.reader.lexicon.phrases import ENGLISH_MEMBERS, in_english
 from accord.reader.sentences import (
     reports_completion,
@@ -159,7 +168,11 @@ def reports_done(facts: Facts) -> Verdict | None:
         and not (call.wants_many and call.intent == "read")
     ):
         return Verdict("action", "likely" if call.intent != "read" else "guess")
-    if call.intent == "read" and is_short and _says_own(words, call):
+    if (
+        call.intent == "read"
+        and is_short
+        and _says_own(words, call, is_given=facts.mentions(words))
+    ):
         return Verdict("action", "guess")
     if call.wants_many:  # it is named for several things, and was given one: `Note saved`
         is_told = call.intent == "unknown" and is_line and bool(facts.arguments)
@@ -180,10 +193,12 @@ def _is_report(words: str) -> bool:
     return reports_completion(words) and not reports_retrieval(words)
 
 
-def _says_own(words: str, call: Call) -> bool:
+def _says_own(words: str, call: Call, *, is_given: bool) -> bool:
     """Whether a text begins with the tool's own noun and what was done: `Review added`."""
     small = words[:_LONG].lower()
     first, _, rest = small.partition(" ")
+    if not call.nouns.isdisjoint(base_forms(first)):  # `Logged decision: …`, of `tracker_log`
+        return is_given and not call.wants_many
     is_only = f"\n{first} " not in small and " by " not in small
     return is_only and first in call.verbs and rest.partition(" ")[0] in OUTCOMES.done
 
@@ -199,7 +214,7 @@ def _gives_more(facts: Facts) -> bool:
 def _is_plainly_done(facts: Facts) -> bool:
     """Whether the words, or the command that was run, can mean nothing else."""
     call, words = facts.call, facts.told
-    if call.runs_action:
+    if call.runs_action or _wrote(facts):
         return True
     said = words or facts.message
     may_be_done = not (call.wants_many or call.is_about_one)
@@ -213,6 +228,18 @@ def _is_plainly_done(facts: Facts) -> bool:
         return True
     is_one = call.intent == "read" and not (call.wants_many or call.gives_content)
     return is_one and reports_only_completion(words)
+
+
+def _wrote(facts: Facts) -> bool:
+    """Whether a reply repeats the place that an argument gives for the result."""
+    given = [facts.arguments[name] for name in ARGUMENTS.outputs if name in facts.arguments]
+    paths = [each for each in given if isinstance(each, str) and each]
+    if not paths:
+        return False
+    if isinstance(facts.value, dict):
+        return any(each in paths for each in facts.value.values())
+    words = facts.words or ""
+    return len(words) <= _LONG * 2 and any(path in words for path in paths)
 
 
 def _says_both(facts: Facts, said: str) -> bool:

@@ -547,6 +547,8 @@ def _opens_badly(first: str, small: str, rest: str, own: frozenset[str]) -> Stre
         return "strong"
     if phrases.cross.match(first) and phrases.denies.search(small) and "✅" not in rest:
         return "strong"
+    if is_brief and phrases.failed_in_chinese.match(first):
+        return "weak"
     return "strong" if first[0] == "#" and _title_failed(first, is_act=False, own=own) else None
 
 

@@ -43,7 +43,7 @@ _ISSUE_PLACES: Final = ordered("members.issue-places")
 _ISSUE_TEXTS: Final = ordered("members.issue-texts")
 _OF_AN_ISSUE: Final = MEMBERS.issue_places | MEMBERS.issue_texts | MEMBERS.of_an_issue
 _BAD_STARTS: Final = tuple(f"{word}_" for word in OUTCOMES.bad_starts)
-_BAD_ENDS: Final = (*(f"_{word}" for word in OUTCOMES.bad), "not_found")
+_BAD_ENDS: Final = (*(f"_{word}" for word in OUTCOMES.bad), *OUTCOMES.bad_ends)
 _DONE: Final = OUTCOMES.done | {"found"}
 _ONLY_TELLS: Final = frozenset((*_REASONS, *_CODES))
 """Members that only tell of a failure."""

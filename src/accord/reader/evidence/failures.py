@@ -47,6 +47,9 @@ _BAD_ENDS: Final = (*(f"_{word}" for word in OUTCOMES.bad), *OUTCOMES.bad_ends)
 _DONE: Final = OUTCOMES.done | {"found"}
 _ONLY_TELLS: Final = frozenset((*_REASONS, *_CODES))
 """Members that only tell of a failure."""
+_OFFERS: Final = ("available", "valid", "supported", "suggested", "allowed", "known")
+"""Beginnings of members that tell what could be given instead: `availableComponents`."""
+_ERROR_CLASS: Final = re.compile(r"[A-Za-z.]{0,60}(?:Error|Exception)")
 _NO: Final = ("false", "False")
 _NO_ERROR: Final = tuple(OUTCOMES.no_error - {"true", "True"})
 _NO_PAYLOAD: Final[tuple[Any, ...]] = (None, False, 0, "", [], {}, *_NO, "error", "failed", "fail")
@@ -196,8 +199,9 @@ def _undone(members: Members) -> Sign | None:
     reasons = [members[name] for name in MEMBERS.why if isinstance(members.get(name), str)]
     if not reasons:
         is_found = any(isinstance(each, dict | int | float) and each for each in members.values())
-        is_missing = "found" in undone and not is_found
-        return _sign("not-found", members) if is_missing else None
+        if "found" in undone:
+            return None if is_found else _sign("not-found", members)
+        return None
     if any(map(reports_nothing_to_do, reasons)):
         return None
     sign = _sign("deed-false", members)
@@ -252,6 +256,11 @@ def _errors_member(members: Members) -> Sign | None:
     return _sign("errors-member", members)
 
 
+def _voids(members: Members) -> int:
+    """Return how many members hold nothing."""
+    return sum(each is None or each in ("", [], {}) for each in members.values())
+
+
 def _is_void(value: Any) -> bool:
     """Whether a member holds nothing, or an object that holds nothing: `{"issue": null}`."""
     if isinstance(value, dict):
@@ -261,6 +270,11 @@ def _is_void(value: Any) -> bool:
 
 def _only_tells(others: Mapping[str, Any]) -> bool:
     return all(_plain(name) in _ONLY_TELLS or each is None for name, each in others.items())
+
+
+def _is_advice(name: str) -> bool:
+    """Whether a member stands beside a failure, rather than for something that was achieved."""
+    return name in MEMBERS.advice or name.startswith(_OFFERS)
 
 
 def _outcome_word(members: Members) -> Sign | None:
@@ -276,7 +290,7 @@ def _outcome_word(members: Members) -> Sign | None:
     if any(members.get(name) for name in _PAYLOADS if name != "result"):
         is_sure = small in OUTCOMES.bad and reason is not None and len(members) <= _FEW
         return _sign("status-error", members, "likely") if is_sure else None
-    if small != "error" and not reason and len(members) > 1:
+    if small != "error" and not reason and len(members) > 1 + _voids(members):
         return None
     is_told = len(members) <= _FEW or (status == "error" and _tells_why_alone(members))
     return _sign("status-error", members) if is_told else None
@@ -302,7 +316,9 @@ def _status_number(members: Members) -> Sign | None:
     if _has_bad_status(members):
         payloads = [members[name] for name in _PAYLOADS if members.get(name)]
         is_given = any(not isinstance(each, dict) or not _only_tells(each) for each in payloads)
-        has_reason = _reason_in(members) or members.get("body")
+        has_reason = (
+            _reason_in(members) or members.get("body") or len(members) == _voids(members) + 1
+        )
         return _sign("status-number", members) if has_reason and not is_given else None
     is_told = _has_bad_code(members) and _reason_in(members)
     return _sign("code", members, "likely") if is_told else None
@@ -337,8 +353,10 @@ def _detail_alone(members: Members) -> Sign | None:
 
 def _error_type(members: Members) -> Sign | None:
     """`type: "error"`, `error_code`, `errorMessage`."""
-    kind = members.get("type")
-    is_typed = str(kind).lower() in ("error", "exception") and _reason_in(members, 1)
+    kind = str(members.get("type", members.get("kind"))).lower()
+    is_class = _ERROR_CLASS.fullmatch(str(members.get("name"))) is not None
+    is_typed = kind.endswith(("error", "exception")) or is_class
+    is_typed = is_typed and _reason_in(members, 1) is not None
     named = MEMBERS.error_names & members.keys()
     is_named = any(members[name] and members[name] not in _NO_ERROR for name in named)
     if not (is_typed or is_named) or len(members) > _FEW or says_success(members):
@@ -354,6 +372,7 @@ def _message(members: Members) -> Sign | None:
     told = members.get("message", members.get("msg"))
     if not isinstance(told, str) or len(members) > _FEW or says_success(members) or "id" in members:
         return None
+    members = {name: each for name, each in members.items() if not _is_advice(name)}
     if any(isinstance(each, dict | list) and each for each in members.values()):
         return None
     code, is_all = members.get("code"), _only_tells(members)
@@ -400,17 +419,19 @@ MARKERS: Final[tuple[tuple[frozenset[str], Marker], ...]] = (
     (frozenset({"response"}), _exchange),
     (frozenset({"resourcetype"}), _operation_outcome),
     (frozenset({"detail", "documentationurl"}), _detail_alone),
-    (MEMBERS.error_names | {"type"}, _error_type),
+    (MEMBERS.error_names | {"type", "kind", "name"}, _error_type),
     (frozenset({"message", "msg"}), _message),
 )
 """In order, each with the members that it looks for: one of them has to be there."""
-_MARKING: Final = frozenset[str]().union(*(names for names, _ in MARKERS)) - {"type"}
+_COMMON: Final = frozenset({"type", "kind", "name"})
+"""Members that any thing has: markers look at them where another member is there as well."""
+_MARKING: Final = frozenset[str]().union(*(names for names, _ in MARKERS)) - _COMMON
 
 
 @lru_cache(_MOST_SIGNS)
 def _markers_of(named: frozenset[str]) -> tuple[Marker, ...]:
     """Return the markers that look for any of some members."""
-    return tuple(marker for names, marker in MARKERS if not names.isdisjoint({*named, "type"}))
+    return tuple(marker for names, marker in MARKERS if not names.isdisjoint(named | _COMMON))
 
 
 # An object, as the reply to a call
@@ -508,6 +529,9 @@ def _refusal(value: dict[str, Any], told: Mapping[str, Any], call: Call) -> Sign
     if not may_fail(why) or (call.wants_many and reports_nothing_found(why, wants_many=True)):
         return None
     strength = says_failed(why)
+    is_none = strength is None and not call.wants_many and reports_nothing_found(why)
+    if is_none:
+        strength = "weak"
     has_void = any(each is None or each in ("", [], {}) for each in value.values())
     is_message = name in MEMBERS.messages and (has_void or not call.gives_content)
     if strength == "strong" or (strength is not None and is_message and len(value) > 1):

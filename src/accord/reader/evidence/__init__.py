@@ -16,7 +16,7 @@ from accord.reader.collection import Collection, collection_in
 from accord.reader.formats.json_text import parse_json
 from accord.reader.items import Items
 from accord.reader.items.lines import FRAME, unframed
-from accord.reader.lexicon import MEMBERS, is_of_list, member_of, ordered, phrases
+from accord.reader.lexicon import MEMBERS, is_of_list, member_of, ordered, phrases, words_of
 from accord.reader.lexicon.phrases import in_english
 from accord.reader.reading import Confidence
 from accord.reader.sentences import reports_nothing_found
@@ -111,6 +111,12 @@ class Facts(msgspec.Struct, kw_only=True):
         if self.member is None:
             return {}
         return {name: each for name, each in self.value.items() if name != self.member}
+
+    @property
+    def own_words(self) -> frozenset[str]:
+        """The words of the tool's name and of the names of its arguments, also in the singular."""
+        named = frozenset(word for name in self.arguments for word in words_of(name))
+        return self.call.nouns.union(self.call.words, named)
 
     @property
     def gives_anything(self) -> bool:

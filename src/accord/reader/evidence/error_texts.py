@@ -167,6 +167,8 @@ def _strength(facts: Facts, told: str) -> Strength | None:
         return "weak"
     if (strength := _said(facts, told)) is not None:
         return strength
+    if call.checks and _is_absent(facts, told.strip()):
+        return "weak"
     is_below = below is not None and _said(facts, below) is not None
     return "weak" if is_below or _rejects_given(facts, told.strip()) else None
 
@@ -178,12 +180,14 @@ def _said(facts: Facts, told: str) -> Strength | None:
         is_act=call.intent == "act",
         checks=call.checks or _is_denial(call),
         wants_many=call.wants_many and not call.is_query,
-        own=call.nouns,
+        own=facts.own_words,
     )
 
 
 def _is_denial(call: Call) -> bool:
     """Whether the verb of a tool is one that denies: `block_user`, not `edit_block`."""
+    if call.intent in ("read", "list"):
+        return False
     verbs = (word for word in call.words if is_action_verb(word) or word in NAMES.refusing)
     return next(verbs, "") in NAMES.refusing
 
@@ -278,8 +282,21 @@ def _lacks_session(call: Call, told: str) -> bool:
 
 def _denies_call(facts: Facts, told: str) -> bool:
     """Whether a text begins with a sentence that denies what was asked for, and then says why."""
-    sentence, rest = split_sentence(told.strip().partition("\n\n")[0])
-    return bool(rest) and facts.mentions(sentence) and says_failed(sentence) is not None
+    first, _, below = told.strip().partition("\n")
+    sentence, rest = split_sentence(first)
+    is_advised = bool(rest) or phrases.offers.match(below.lower()) is not None
+    return is_advised and facts.mentions(sentence) and says_failed(sentence) is not None
+
+
+def _is_absent(facts: Facts, line: str) -> bool:
+    """Whether a line says that what is to be checked is not there, or cannot be looked at."""
+    small = line.lower()
+    if "\n" in line or len(line) > _LONGEST_LINE:
+        return False
+    if phrases.technical.match(small):
+        return True
+    is_named = not facts.own_words.isdisjoint(_WORDS.findall(small))
+    return is_named and facts.mentions(line) and phrases.absent.match(small) is not None
 
 
 def _missing(facts: Facts, told: str) -> bool:
@@ -290,6 +307,10 @@ def _missing(facts: Facts, told: str) -> bool:
     if call.asks_for_all and reports_none_of_all(told):
         return False
     noun = missing_noun(told)
+    if noun is None and (found := phrases.none_named.match(told.strip().lower())) is not None:
+        name = found["name"].strip("'\"`.!")
+        is_given = any(str(each).lower() == name for each in facts.arguments.values())
+        return is_given and singular(found["noun"]) == found["noun"]
     if noun is None or call.intent == "act" or phrases.advised.match(told):
         return noun is not None
     return singular(noun) == noun and (noun in call.nouns or facts.mentions(told))
@@ -462,7 +483,7 @@ def _given_strength(facts: Facts, told: str, missing: bool) -> Strength | None:
     call = facts.call
     if (call.intent == "run" and _raised(told)) or (missing and _is_short(told)):
         return "weak"
-    own = frozenset(call.words[:1]) if call.gives_prose else call.nouns.union(call.words)
+    own = frozenset(call.words[:1]) if call.gives_prose else facts.own_words
     mentions = facts.mentions(told)
     return _given_says_failed(told, own - NAMES.plain_verbs, mentions, is_told=call.gives_prose)
 
@@ -508,7 +529,8 @@ def _given_says_failed(
     is_own = mentions or _names_own(small, own)
     if not rest.strip():
         return _line_failed(opening, is_strong, is_own)
-    if phrases.bad_value.match(small) and phrases.offers.match(rest.lower()):
+    is_offered = phrases.offers.match(rest.lower()) is not None
+    if is_offered and (phrases.bad_value.match(small) or (mentions and _denies_briefly(opening))):
         return "weak"
     if len(words) <= _LONGEST_SHORT and phrases.cannot_give.match(small):
         return "weak"
@@ -525,11 +547,15 @@ def _line_failed(line: str, is_strong: bool, is_own: bool) -> Strength | None:
     is_technical = len(small) <= _LONGEST_LINE and phrases.technical.match(small) is not None
     if is_technical or phrases.bad_value.match(small) or phrases.call_failed.match(small):
         return "weak"
+    return "weak" if is_own and _denies_briefly(line) else None
+
+
+def _denies_briefly(line: str) -> bool:
+    """Whether a line that is not long begins with a sentence that denies something."""
     sentence = first_sentence(line)
-    if not is_own or len(line) > _LONGEST_SHORT or len(sentence) > _LONGEST_DENIAL:
-        return None
-    is_denied = _begins_badly(sentence, 1) or _denies(sentence, is_act=False)
-    return "weak" if is_denied else None
+    if len(line) > _LONGEST_SHORT or len(sentence) > _LONGEST_DENIAL:
+        return False
+    return _begins_badly(sentence, 1) or _denies(sentence, is_act=False)
 
 
 def _ends_in_error(words: str) -> bool:

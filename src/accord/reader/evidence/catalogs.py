@@ -12,7 +12,6 @@ from accord.reader.keyed import entries, keyed
 from accord.reader.lexicon import MEMBERS, NAMES, member_of, ordered, phrases, singular, squeezed
 from accord.reader.reading import Confidence
 
-_ANY_NOUN: Final = NAMES.catalog | NAMES.catalog_with_parameters
 _NAMES: Final = (*ordered("members.tool-names"), *ordered("members.names"))
 _TAKES: Final = ordered("members.tool-takes")
 _SAYS: Final = ordered("members.tool-says")
@@ -21,16 +20,14 @@ _MOST_CHECKED: Final = 20
 
 
 def catalog(facts: Facts) -> Verdict | None:
-    """Tools: what each takes is there, or what they are listed as."""
+    """A list of tools: each with a name and what it takes or does, under any names."""
     value, call = facts.value, facts.call
     is_act = call.intent == "act"
     if type(value) is dict and not is_act and (told := _told_tools(facts, value)) is not None:
         return told
     collection = facts.find_collection()
-    if collection is None or (is_act and facts.tool != CATALOG):
+    if collection is None or (is_act and facts.tool != CATALOG) or facts.repeats(collection):
         return None  # an action says which tools there are now
-    if facts.arguments and facts.repeats(collection):
-        return None
     items, path = collection.items, collection.path
     if facts.tool == CATALOG or is_catalog(items) or _are_functions(items):
         return Verdict("tool_catalog", found=collection)
@@ -39,8 +36,8 @@ def catalog(facts: Facts) -> Verdict | None:
         nouns |= call.nouns
     if items and not call.gives_content and _are_tools(items, nouns):
         return Verdict("tool_catalog", "likely", found=collection)
-    if not _lists_tools(facts) or any(map(_has_price, items)):
-        return None
+    if not _lists_tools(facts) or any(isinstance(each, dict) and "price" in each for each in items):
+        return None  # which are tools to buy
     is_sure = path[-1:] == ("tools",) or collection.confidence == "certain"
     is_named = all(isinstance(each, str) or _name_of(each) for each in items)
     if is_named and (is_sure or is_generic(collection)):
@@ -50,17 +47,13 @@ def catalog(facts: Facts) -> Verdict | None:
 
 def _are_tools(items: list[Any], nouns: set[str]) -> bool:
     """Whether items have a name, and what they take or do, as far as their noun demands."""
-    if nouns.isdisjoint(_ANY_NOUN):
-        first = items[0]
-        if type(first) is not dict or MEMBERS.tool_names.isdisjoint(map(squeezed, first)):
-            return False
     few = [_unwrapped(each) for each in items[:_MOST_CHECKED]]
-    if not all(isinstance(each, dict) and _name_of(each) for each in few):
+    if not all(map(_name_of, few)):
         return False
     members = [{squeezed(name) for name, each in item.items() if each is not None} for item in few]
+    is_named = all(not MEMBERS.tool_names.isdisjoint(each) for each in members)
     takes = sum(not each.isdisjoint(_TAKES) for each in members)
     says = sum(not each.isdisjoint(_SAYS) for each in members)
-    is_named = all(not MEMBERS.tool_names.isdisjoint(each) for each in members)
     most = len(few) / 2
     if not nouns.isdisjoint(NAMES.catalog):
         return takes > most or says > most
@@ -70,7 +63,7 @@ def _are_tools(items: list[Any], nouns: set[str]) -> bool:
 
 
 def _unwrapped(item: Any) -> Any:
-    """An item, or the function that it has: `{"type": "function", "function": {…}}`."""
+    """Return an item, or the function that it has: `{"type": "function", "function": {…}}`."""
     inner = item.get("function") if isinstance(item, dict) else None
     return inner if isinstance(inner, dict) else item
 
@@ -83,15 +76,10 @@ def _are_functions(items: list[Any]) -> bool:
 
 
 def _name_of(item: Any) -> str | None:
-    """The name of a tool, under any of the names that it has."""
+    """Return the name of a tool, under any of the names that it has."""
     members = {squeezed(name): each for name, each in item.items()} if type(item) is dict else {}
     found = (members[name] for name in _NAMES if name in members)
     return next((each for each in found if isinstance(each, str) and each), None)
-
-
-def _has_price(item: Any) -> bool:
-    """Whether a tool is one to buy."""
-    return isinstance(item, dict) and "price" in item
 
 
 # Tools that are told by the members of an object
@@ -100,16 +88,13 @@ def _has_price(item: Any) -> bool:
 def _told_tools(facts: Facts, value: dict[str, Any]) -> Verdict | None:
     """The tools under a member that is named for them, or in groups by their servers."""
     lists_tools = _lists_tools(facts)
-    for name in ("tools",) if "tools" in value else _catalogs_in(value) if lists_tools else ():
+    named = [name for name in value if lists_tools and member_of(name).noun in NAMES.catalog]
+    for name in ["tools"] if "tools" in value else named:
         verdict = _told_under(facts, value, name, lists_tools)
         if verdict is not None:
             return verdict
     groups = _grouped_tools(value) if lists_tools and "tools" in facts.call.words else None
     return None if groups is None else Verdict("tool_catalog", "likely", found=groups)
-
-
-def _catalogs_in(value: Mapping[str, Any]) -> list[str]:
-    return [name for name in value if member_of(name).noun in NAMES.catalog]
 
 
 def _told_under(
@@ -118,18 +103,21 @@ def _told_under(
     """The tools that stand under a name: a list of them, or each by its name."""
     tools: Any = value[name]
     confidence: Confidence = "certain"
+    found: list[Any] | None = None
     if isinstance(tools, dict):
         is_asked = lists_tools or "help" in facts.call.words
-        tools, confidence = entries(tools, is_held=True) if is_asked else None, "likely"
-    elif not isinstance(tools, list) or not (
-        is_catalog(tools)
-        or (not tools and value.keys() <= {name, "nextCursor"} and name == "tools")
-    ):
-        return None
-    if tools is None:
-        return None
-    found = Collection(tools, _without(value, name), (name,), confidence)
-    return Verdict("tool_catalog", confidence, found=found)
+        found, confidence = entries(tools, is_held=True) if is_asked else None, "likely"
+    elif isinstance(tools, list):
+        is_page = name == "tools" and value.keys() <= {name, "nextCursor"}
+        found = tools if is_catalog(tools) or (is_page and not tools) else None
+    return None if found is None else _collected(found, value, name, confidence)
+
+
+def _collected(
+    tools: list[Any], value: Mapping[str, Any], name: str, confidence: Confidence
+) -> Verdict:
+    rest = {key: each for key, each in value.items() if key != name}
+    return Verdict("tool_catalog", confidence, found=Collection(tools, rest, (name,), confidence))
 
 
 def _grouped_tools(value: Mapping[str, Any]) -> Collection | None:
@@ -142,7 +130,8 @@ def _grouped_tools(value: Mapping[str, Any]) -> Collection | None:
     tools = _in_groups(groups) if isinstance(groups, dict) else None
     if tools is None:
         return None
-    return Collection(tools, _without(value, inner[0]), (inner[0],), "likely")
+    rest = {key: each for key, each in value.items() if key != inner[0]}
+    return Collection(tools, rest, (inner[0],), "likely")
 
 
 def _in_groups(value: Mapping[str, Any]) -> list[Any] | None:
@@ -152,29 +141,19 @@ def _in_groups(value: Mapping[str, Any]) -> list[Any] | None:
     found: list[Any] = []
     for name, group in value.items():
         tools = group.get("tools") if isinstance(group, dict) else group
-        if not isinstance(tools, list) or not tools or not all(map(_is_named, tools)):
+        if not isinstance(tools, list) or not tools or member_of(name).is_generic:
             return None
-        if member_of(name).is_generic:
+        if not all(isinstance(tool, dict) and isinstance(tool.get("name"), str) for tool in tools):
             return None
         found += [keyed(name, each) for each in tools]
     return found
 
 
-def _is_named(tool: Any) -> bool:
-    return isinstance(tool, dict) and isinstance(tool.get("name"), str)
-
-
 def _lists_tools(facts: Facts) -> bool:
     """Whether the tool is named for tools: `list_tools`, `tool_list`; not `tool_list_files`."""
     call = facts.call
-    is_named = "tools" in call.words or (
-        "tool" in call.words and NAMES.of_tools.issuperset(call.words)
-    )
-    return is_named and call.wants_many
-
-
-def _without(value: Mapping[str, Any], name: str) -> dict[str, Any]:
-    return {key: each for key, each in value.items() if key != name}
+    is_only = "tool" in call.words and NAMES.of_tools.issuperset(call.words)
+    return ("tools" in call.words or is_only) and call.wants_many
 
 
 # Tools that a text describes
@@ -185,9 +164,10 @@ def tells_tools(told: str) -> bool:
     return phrases.tools_heading.match(told) is not None
 
 
-def kind_of_list(facts: Facts, found: Items | None, *around: str) -> ResponseType:
+def kind_of_list(facts: Facts, found: Items | None) -> ResponseType:
     """A list, or a catalog where a tool that lists tools says that these are some."""
     call = facts.call
+    around = (facts.told or "",) if found is None else (found.heading, found.closing)
     if "tools" in call.words and NAMES.only_tools.issuperset(call.words):
         return "tool_catalog"
     if _lists_tools(facts) and any(phrases.a_tool.search(each.lower()) for each in around):
@@ -206,13 +186,10 @@ def _is_described(item: Any) -> bool:
     return isinstance(item, dict) and not set(map(squeezed, item)).isdisjoint(_SAYS)
 
 
-# The items of a catalog
-
-
 def as_tool(item: Any) -> Any:
     """Return a tool with `name`, `description` and `schema`, whatever its source calls them."""
     tool = _unwrapped(item)
-    if not isinstance(tool, dict) or _name_of(tool) is None:
+    if _name_of(tool) is None:
         return item
     plain = {squeezed(name): name for name in tool}
     renamed: dict[str, str] = {}

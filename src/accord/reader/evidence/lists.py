@@ -1,4 +1,4 @@
-"""Rules that say that a reply is a list."""
+"""Evidence of a list: an array, the main part of an object, a text that is clearly itemised."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -17,7 +17,7 @@ from accord.reader.items import (
     states_count,
 )
 from accord.reader.keyed import is_one, mapped, named_things, nothing_in
-from accord.reader.lexicon import ARGUMENTS, NAMES, member_of, phrases
+from accord.reader.lexicon import ARGUMENTS, NAMES, member_of, ordered, phrases, words
 from accord.reader.reading import Confidence
 from accord.reader.sentences import (
     missing_noun,
@@ -29,44 +29,43 @@ from accord.reader.sentences import (
 )
 
 _SEARCHING: Final = ARGUMENTS.searches | {"query"}
+_SELECTING: Final = ordered("arguments.selecting")
+_LISTING: Final = ordered("texts.listing")
 _HISTORIES: Final = frozenset({"log", "logs", "history"})
-_LINES: Final = frozenset({"alike-lines", "tagged-lines", "paths", "bullets", "plain-lines"})
-"""What the lines of a log may look like as well."""
-_FAINT: Final = _LINES | {"paragraphs", "commas", "grouped"}
-"""What may be a part of what is said about one thing."""
+_FAINT: Final = words("texts.rules-of-a-log", "texts.rules-of-a-part")
+"""Kinds of items that may be a part of what is said about one thing."""
 _TABLES: Final = frozenset({"csv", "table", "columns", "data-frame"})
 _NOTHING: Final = ("[]", "{}", "null")
-_MOST_ABOVE: Final = 6
-_SELECTING: Final = ("type", "kind", "filter", "pattern", "contains", "category")
-_WAYS: Final = frozenset("direction directions route navigation".split())
-_PARTS: Final = frozenset({"steps", "legs", "segments"})
 _SUMMING: Final = (("summarize",), ("summarise",))
-_LISTING: Final = tuple(
-    "results matches found pages entries list all available showing retrieved here".split()
-)
-"""One of them is in a line that begins a list."""
+_MOST_ABOVE: Final = 6
+"""Lines above a heading that has nothing below it."""
 
 
 def _perhaps(found: Items | Collection) -> Verdict:
     return Verdict("list", "guess", found=found)
 
 
+# Arrays and objects
+
+
 def array(facts: Facts) -> Verdict | None:
-    """An array is a list, whatever is in it."""
-    if not isinstance(facts.value, list):
+    """A JSON array."""
+    items = facts.value
+    if not isinstance(items, list):
         return None
-    if len(facts.value) == 1 and facts.call.wants_many and _is_remark(facts.value[0]):
-        return _perhaps(Collection([], {"remarks": facts.value}, (), "guess"))
-    if len(facts.value) > 1 and facts.call.wants_many and _is_headed(facts.value):
-        return _perhaps(Collection(facts.value[1:], {"remarks": facts.value[:1]}, (), "guess"))
+    if facts.call.wants_many and len(items) == 1 and _is_remark(items[0]):
+        return _perhaps(Collection([], {"remarks": items}, (), "guess"))
+    if facts.call.wants_many and len(items) > 1 and _is_headed(items):
+        return _perhaps(Collection(items[1:], {"remarks": items[:1]}, (), "guess"))
     return Verdict("list", found=facts.find_collection())
 
 
 def _is_headed(items: list[Any]) -> bool:
     """Whether the first of several texts is the heading of the others, which are elements."""
-    first, *others = items
-    is_heading = isinstance(first, str) and phrases.results_heading.match(first) is not None
-    return is_heading and all(isinstance(each, str) and each[:1] == "<" for each in others)
+    if not all(isinstance(each, str) for each in items):
+        return False
+    is_heading = phrases.results_heading.match(items[0]) is not None
+    return is_heading and all(each[:1] == "<" for each in items[1:])
 
 
 def _is_remark(item: Any) -> bool:
@@ -77,67 +76,110 @@ def _is_remark(item: Any) -> bool:
 
 
 def main_array(facts: Facts) -> Verdict | None:
-    """An array in an object, if the rest of that is only about it."""
-    collection = facts.find_collection()
+    """An object whose main part is one array."""
+    collection, call = facts.find_collection(), facts.call
     if collection is None or (facts.attachments and collection.path == ("content",)):
         return None  # which are what is attached
-    if facts.call.intent != "list" and _is_part(facts, collection):
-        return None
-    if facts.arguments and facts.repeats(collection):
+    is_part = call.intent != "list" and _is_part(call, collection)
+    if is_part or facts.repeats(collection):
         return None
     return Verdict("list", collection.confidence, found=collection)
 
 
-def _is_part(facts: Facts, collection: Collection) -> bool:
-    """Whether a collection is a part of what a tool gives, rather than what it gives."""
-    call, rest = facts.call, collection.rest
-    if not _WAYS.isdisjoint(call.words) and _is_way(collection):
+def _is_part(call: Call, found: Collection) -> bool:
+    """Whether a collection is a part of what a tool returns, or came to."""
+    if not NAMES.ways.isdisjoint(call.words) and _is_way(found.items):
         return True
-    if not rest:
+    if not found.rest:
         return False
-    if call.intent == "run" and (isinstance(rest.get("logs"), dict) or rest.get("stdout")):
+    is_output = isinstance(found.rest.get("logs"), dict) or found.rest.get("stdout")
+    if call.intent == "run" and is_output:
         return True
-    is_summed = call.words[:1] in _SUMMING and isinstance(rest.get("summary"), str)
-    return is_summed or _is_made(facts, collection)
+    if call.words[:1] in _SUMMING and isinstance(found.rest.get("summary"), str):
+        return True
+    if not NAMES.computing.isdisjoint(call.words):
+        return not is_generic(found)
+    return not NAMES.exporting.isdisjoint(call.words) and found.confidence != "certain"
 
 
-def _is_way(collection: Collection) -> bool:
+def _is_way(items: list[Any]) -> bool:
     """Whether items are the only way to somewhere, or its steps."""
-    first = collection.items[0] if collection.items else None
-    if not isinstance(first, dict):
+    if not items or not all(isinstance(each, dict) for each in items):
         return False
-    is_way = len(collection.items) == 1 and not _PARTS.isdisjoint(first)
-    return is_way or all(
-        isinstance(each, dict) and "instruction" in each for each in collection.items
-    )
+    is_only = len(items) == 1 and not NAMES.parts_of_ways.isdisjoint(items[0])
+    return is_only or all("instruction" in each for each in items)
 
 
-def _is_made(facts: Facts, collection: Collection) -> bool:
-    """Whether a collection is a part of what a tool made or came to."""
-    words = facts.call.words
-    if not NAMES.computing.isdisjoint(words):
-        return not is_generic(collection)
-    return not NAMES.exporting.isdisjoint(words) and collection.confidence != "certain"
+def lone_item(facts: Facts) -> Verdict | None:
+    """One item, or the number 0, from a tool that lists: some send a block for each."""
+    call, value = facts.call, facts.value
+    if not call.wants_many or not isinstance(value, dict) or facts.words is not None:
+        return None
+    if nothing_in(value, call.nouns) or _says_none(value) or _is_empty(value, call):
+        return _perhaps(Collection([], dict(value), (), "guess"))
+    named = named_things(value)
+    if named is not None and not call.is_about_one:
+        return _perhaps(Collection(named, {}, (), "guess"))
+    if call.intent != "list" or not call.is_plural:
+        return None
+    found = mapped(value, call.words) if "list" in call.words else None
+    if found is None and is_one(value):
+        found = Collection([value], {}, (), "guess")
+    return None if found is None else _perhaps(found)
+
+
+def _is_empty(value: Mapping[str, Any], call: Call) -> bool:
+    """Whether there is null where the items would be, or a map of things without any."""
+    others = (each for name, each in value.items() if name != "items")
+    if value.get("items", 0) is None and all(isinstance(each, dict) for each in others):
+        return True
+    if call.intent != "list" or len(value) != 1:
+        return False
+    ((name, held),) = value.items()
+    member = member_of(name)
+    return held == {} and (member.is_generic or member.noun in call.nouns)
+
+
+def _says_none(value: Mapping[str, Any]) -> bool:
+    """Whether an object without any array has a message that nothing was found."""
+    words = value.get("message")
+    if not isinstance(words, str) or not value.keys().isdisjoint(("id", "name", "title")):
+        return False
+    if any(isinstance(each, dict | list) for each in value.values()):
+        return False
+    told = (words, split_sentence(words)[1])
+    return any(reports_nothing_found(each, wants_many=True) for each in told)
+
+
+def linked(facts: Facts) -> Verdict | None:
+    """Links to several items, from a tool that returns links."""
+    kinds = {each.get("type") for each in facts.attachments}
+    is_all = kinds == {"resource_link"} or (kinds == {"resource"} and len(facts.attachments) > 1)
+    if not is_all or not facts.call.wants_many:
+        return None
+    if facts.words is None and facts.value is not None:
+        return None
+    items = Items(list(facts.attachments), (facts.words or "").strip(), "", "links")
+    return Verdict("list", "likely", found=items)
+
+
+# Nothing found
 
 
 def none_found(facts: Facts) -> Verdict | None:
-    """Words that say that a search found nothing, which is no failure of a search."""
-    words = facts.told
-    call = facts.call
+    """A text that reports no results."""
+    words, call = facts.told, facts.call
     if words is None or call.gives_content or call.gives_output or "count" in call.words:
         return None
     is_of_all = call.asks_for_all and reports_none_of_all(words)
-    if (
-        not facts.says_none
-        and not is_of_all
-        and not (call.wants_many and missing_noun(words) is not None)
-    ):
+    is_missed = call.wants_many and missing_noun(words) is not None
+    if not (facts.says_none or is_of_all or is_missed):
         return None
     if not (call.wants_many or is_of_all) and _is_of_one(call, words):
         return None
     nothing = Items([], (facts.words or "").strip(), "", "none-found")
     confidence: Confidence = "likely" if call.wants_many else "guess"
-    return Verdict(kind_of_list(facts, None, words), confidence, found=nothing)
+    return Verdict(kind_of_list(facts, None), confidence, found=nothing)
 
 
 def _is_of_one(call: Call, words: str) -> bool:
@@ -146,82 +188,105 @@ def _is_of_one(call: Call, words: str) -> bool:
     return reports_no_problems(words) or (is_part and not reports_nothing_below_each(words))
 
 
+def nothing_listed(facts: Facts) -> Verdict | None:
+    """An empty result, from a tool that lists."""
+    call, value = facts.call, facts.value
+    is_null = isinstance(value, dict) and list(value.values()) == [None]  # `{"users": null}`
+    if facts.words is None and value and not is_null:
+        return None
+    words = None if facts.words is None else facts.words.strip()
+    if (facts.attachments and words is None) or call.gives_output:
+        return None
+    is_asked = call.wants_many or not _HISTORIES.isdisjoint(call.words) or _opens(words)
+    selects = any(name.lower().endswith(_SELECTING) for name in facts.arguments)
+    if not is_asked and (call.intent != "unknown" or words or not selects):
+        return None
+    if words:
+        is_none = words in _NOTHING or _is_heading(words)
+    else:
+        is_none = words is not None or value in (None, {}) or is_null
+    return _perhaps(Items([], words or "", "", "nothing")) if is_none else None
+
+
+def _is_heading(words: str) -> bool:
+    """Whether a text is a heading with nothing below it, or ends with one."""
+    lines = [line for line in words.splitlines() if not line or not is_rule(line.strip())]
+    above = list(split_advice(lines)[0]) or [""]
+    last = above.pop()
+    while above and not last.strip():
+        last = above.pop()
+    if not last.endswith(":"):
+        return not above and phrases.empty_heading.fullmatch(last) is not None
+    return not above or (len(above) <= _MOST_ABOVE and not above[-1].strip())
+
+
+# Texts
+
+
 def itemised(facts: Facts) -> Verdict | None:
-    """A text in which `items` finds several things, and that is no text about one."""
-    words = facts.words
-    call = facts.call
+    """A text that is clearly a list, and not about one thing."""
+    words, call = facts.words, facts.call
     if words is None or call.gives_output:
         return None
     if call.gives_content or call.gives_prose:
         return _counted(facts, words)
     is_catalog = tells_tools(words)
-    wants_list = is_catalog or call.wants_many or _opens(words.lstrip("#* \n"))
-    wants_list = wants_list or _searches(facts)
-    if (asked := _as_many_as_asked(facts, words)) is not None:
-        return asked
+    is_open = call.intent in ("read", "unknown") and not call.is_about_one
+    is_search = is_open and not _SEARCHING.isdisjoint(facts.arguments)
+    wants_list = is_catalog or call.wants_many or is_search or _opens(words.lstrip("#* \n"))
+    if asked := counts_asked(facts.arguments):  # as many as an argument asks for
+        items = find_items(words, wants_list=True, blocks=facts.texts)
+        if items is not None and items.rule != "commas" and len(items.items) in asked:
+            return _verdict(facts, items)
     items = find_items(words, wants_list=wants_list, blocks=facts.texts)
-    if items is None or (facts.call.gives_log and items.rule in _LINES and not states_count(items)):
+    if items is None or (not states_count(items) and _is_of_text(items, call)):
         return None
-    is_sourced = "\n" in items.heading and phrases.sources_heading.fullmatch(
-        items.heading.rpartition("\n")[2]
-    )
-    if is_sourced and not states_count(items):
-        return None  # of an answer in words
     is_asked = is_catalog or (wants_list and not call.is_about_one)
     is_known = call.intent != "unknown" or call.is_about_one
     if not is_asked and is_known and _is_faint(items, call.is_about_one):
         return None
-    if call.intent != "list" and items.rule == "bullets" and _is_of_one_thing(items):
+    if call.intent != "list" and _is_of_one_thing(items):
         return None
-    if call.intent != "list" and _is_figures(items):
-        return None
-    if items.rule == "lone-name" and call.is_query and _is_column(facts, words.strip()):
-        items = items._replace(items=[], heading=words.strip())  # of a column without rows
+    if call.is_query:
+        items = _of_statement(items, facts, words.strip())
     is_bare = items.rule == "plain-lines" and not items.heading
     if is_bare and not (call.intent == "list" or call.is_plural):
         return None
-    if is_bare and call.is_query:
-        items = items._replace(items=items.items[1:], heading=items.items[0])
-    return Verdict(kind_of_list(facts, items, items.heading, items.closing), "likely", found=items)
+    return _verdict(facts, items)
 
 
-def _searches(facts: Facts) -> bool:
-    """Whether an argument says what to look for: `query`."""
-    is_open = facts.call.intent in ("read", "unknown") and not facts.call.is_about_one
-    return is_open and not _SEARCHING.isdisjoint(facts.arguments)
+def _verdict(facts: Facts, items: Items) -> Verdict:
+    return Verdict(kind_of_list(facts, items), "likely", found=items)
 
 
-def _as_many_as_asked(facts: Facts, words: str) -> Verdict | None:
-    """As many items as an argument asks for."""
-    asked = counts_asked(facts.arguments)
-    items = find_items(words, wants_list=True, blocks=facts.texts) if asked else None
-    if items is None or items.rule == "commas" or len(items.items) not in asked:
-        return None
-    return Verdict(kind_of_list(facts, items, items.heading, items.closing), "likely", found=items)
+def _is_of_text(items: Items, call: Call) -> bool:
+    """Whether items are lines of a log, or the sources of an answer."""
+    is_log = call.gives_log and items.rule in words("texts.rules-of-a-log")
+    above, _, last = items.heading.rpartition("\n")
+    return is_log or (bool(above) and phrases.sources_heading.fullmatch(last) is not None)
 
 
-def _is_column(facts: Facts, word: str) -> bool:
-    """Whether the only word of a reply is that of a column, which the statement selects."""
+def _of_statement(items: Items, facts: Facts, word: str) -> Items:
+    """Return the rows for a statement, without the line that has the name of their column."""
+    if items.rule == "plain-lines" and not items.heading:
+        return items._replace(items=items.items[1:], heading=items.items[0])
     said = (each for each in facts.arguments.values() if isinstance(each, str))
     selected = next((found[1] for each in said if (found := phrases.selected.match(each))), "")
-    return word in [column.strip().rpartition(".")[2] for column in selected.split(",")]
-
-
-def _is_figures(items: Items) -> bool:
-    """Whether a table of `Metric` and `Value`, or a line of labels, says what one thing has."""
-    if items.rule == "pairs":
-        return len(items.items) == 1
-    if items.rule != "table" or not items.items:
-        return False
-    names = [name.lower() for name in items.items[0]]
-    return names == ["metric", "value"]
+    columns = [column.strip().rpartition(".")[2] for column in selected.split(",")]
+    if items.rule == "lone-name" and word in columns:
+        return items._replace(items=[], heading=word)
+    return items
 
 
 def _is_of_one_thing(items: Items) -> bool:
-    """Whether bullets are labelled, as what is told of one thing is."""
-    if states_count(items) or not all(isinstance(each, str) for each in items.items):
-        return False
-    return is_record(items.items)
+    """Whether labelled bullets, a table of metrics or a line of labels say what one thing has."""
+    if items.rule == "pairs":
+        return len(items.items) == 1
+    if items.rule == "table" and items.items:
+        return [name.lower() for name in items.items[0]] == ["metric", "value"]
+    are_texts = all(isinstance(each, str) for each in items.items)
+    is_told = items.rule == "bullets" and are_texts and not states_count(items)
+    return is_told and is_record(items.items)
 
 
 def _is_faint(items: Items, is_one: bool) -> bool:
@@ -235,131 +300,18 @@ def _is_faint(items: Items, is_one: bool) -> bool:
 
 
 def _counted(facts: Facts, words: str) -> Verdict | None:
-    """As many items as the heading says, of a tool that could give a text as well."""
+    """As many items as the heading says, of a tool that could return a document as well."""
     call = facts.call
-    if not (call.intent == "unknown" or call.gives_prose) or not phrases.counted_heading.match(
-        words
-    ):
+    is_open = call.intent == "unknown" or call.gives_prose
+    if not is_open or not phrases.counted_heading.match(words):
         return None
     items = find_items(words, wants_list=True, blocks=facts.texts)
-    if items is None or len(items.items) not in items.stated:
-        return None
-    return _perhaps(items)
-
-
-def linked(facts: Facts) -> Verdict | None:
-    """Nothing but links to things, or resources, from a tool that gives several."""
-    if not facts.attachments or not facts.call.wants_many:
-        return None
-    kinds = [each.get("type") for each in facts.attachments]
-    is_all = all(kind == "resource_link" for kind in kinds) or (
-        len(kinds) > 1 and all(kind == "resource" for kind in kinds)
-    )
-    if not is_all:
-        return None
-    if facts.words is None and facts.value is not None:
-        return None
-    items = Items(list(facts.attachments), (facts.words or "").strip(), "", "links")
-    return Verdict("list", "likely", found=items)
-
-
-def lone_item(facts: Facts) -> Verdict | None:
-    """One object that is a thing, from a tool that lists them: some send a block for each."""
-    call = facts.call
-    if not call.wants_many or not isinstance(facts.value, dict) or facts.words is not None:
-        return None
-    is_none = nothing_in(facts.value, call.nouns) or _says_none(facts.value)
-    if is_none or _has_no_items(facts.value) or _is_empty_map(facts):
-        return _perhaps(Collection([], dict(facts.value), (), "guess"))
-    named = named_things(facts.value)
-    if named is not None and not call.is_about_one:
-        return _perhaps(Collection(named, {}, (), "guess"))
-    if call.intent == "list" and call.is_plural and "list" in call.words:
-        found = mapped(facts.value, call.words)
-        if found is not None:
-            return _perhaps(found)
-    if call.intent != "list" or not call.is_plural or not is_one(facts.value):
-        return None
-    return _perhaps(Collection([facts.value], {}, (), "guess"))
-
-
-def _has_no_items(value: Mapping[str, Any]) -> bool:
-    """Whether there is null where the items would be, and nothing but objects about them beside."""
-    others = (each for name, each in value.items() if name != "items")
-    return value.get("items", 0) is None and all(isinstance(each, dict) for each in others)
-
-
-def _says_none(value: Mapping[str, Any]) -> bool:
-    """Whether an object without any array has a message that nothing was found."""
-    words = value.get("message")
-    if not isinstance(words, str) or not value.keys().isdisjoint(("id", "name", "title")):
-        return False
-    if any(isinstance(each, dict | list) for each in value.values()):
-        return False
-    rest = split_sentence(words)[1]
-    return reports_nothing_found(words, wants_many=True) or bool(
-        rest and reports_nothing_found(rest, wants_many=True)
-    )
-
-
-def nothing_listed(facts: Facts) -> Verdict | None:
-    """No content at all, or none but blanks."""
-    call = facts.call
-    if facts.words is None and facts.value and not _is_null(facts.value):
-        return None
-    words = None if facts.words is None else facts.words.strip()
-    if (facts.attachments and words is None) or call.gives_output:
-        return None
-    is_asked = call.wants_many or not _HISTORIES.isdisjoint(call.words) or _opens(words)
-    if not is_asked and (call.intent != "unknown" or words or not _selects(facts)):
-        return None
-    if words:
-        is_none = words in _NOTHING or _is_heading(words)
-    else:
-        is_none = words is not None or facts.value in (None, {}) or _is_null(facts.value)
-    return _perhaps(Items([], words or "", "", "nothing")) if is_none else None
-
-
-def _is_null(value: Any) -> bool:
-    """Whether an object has one member, which is null: `{"users": null}`."""
-    return isinstance(value, dict) and list(value.values()) == [None]
-
-
-def _is_empty_map(facts: Facts) -> bool:
-    """Whether a tool that lists gives a map of things by name, with none in it: `{"users": {}}`."""
-    if facts.call.intent != "list" or type(facts.value) is not dict or len(facts.value) != 1:
-        return False
-    ((name, held),) = facts.value.items()
-    member = member_of(name)
-    return held == {} and (member.is_generic or member.noun in facts.call.nouns)
-
-
-def _selects(facts: Facts) -> bool:
-    """Whether an argument says which of several things are asked for: `branch_type`."""
-    return any(name.lower().endswith(_SELECTING) for name in facts.arguments)
+    return None if items is None or len(items.items) not in items.stated else _perhaps(items)
 
 
 def _opens(words: str | None) -> bool:
     """Whether a text begins like a list."""
-    if words is None:
-        return False
-    first = words.partition("\n")[0]
+    first = (words or "").partition("\n")[0]
     small = first.lower()
-    for each in _LISTING:
-        if each in small:
-            return phrases.list_heading.fullmatch(first) is not None
-    return False
-
-
-def _is_heading(words: str) -> bool:
-    """Whether a text is a heading with nothing below it, or ends with one."""
-    if "\n" not in words and words[-1] != ":":
-        return phrases.empty_heading.fullmatch(words) is not None
-    lines = [line for line in words.splitlines() if not line or not is_rule(line.strip())]
-    above = list(split_advice(lines)[0]) or [""]
-    last = above.pop()
-    while above and not last.strip():
-        last = above.pop()
-    if not last.endswith(":"):
-        return not above and phrases.empty_heading.fullmatch(last) is not None
-    return not above or (len(above) <= _MOST_ABOVE and not above[-1].strip())
+    may_list = any(each in small for each in _LISTING)
+    return may_list and phrases.list_heading.fullmatch(first) is not None

@@ -48,6 +48,11 @@ def split_sentence(text: str) -> tuple[str, str]:
     return (text, "") if stop is None else (text[: stop.start() + 1], text[stop.end() :])
 
 
+def begins(text: str, phrase: Pattern, most: int = LONGEST_SENTENCE) -> bool:
+    """Whether a text begins with a phrase, in small letters and after blanks."""
+    return phrase.match(text[:most].strip().lower()) is not None
+
+
 # Completion
 
 
@@ -116,12 +121,6 @@ def reports_completion_plainly(text: str, *, opens: bool = False) -> bool:
     return any(phrases.plain_completion.match(line) for line in lines[:_FIRST_LINES])
 
 
-def reports_rows_changed(text: str) -> bool:
-    """Whether a text is what a database prints after it changed rows."""
-    is_start = text[:1].isdigit() or text[:1] in "QIUDqiud"
-    return is_start and phrases.rows_changed.match(text[:LONGEST_SENTENCE].lower()) is not None
-
-
 def reports_saving(text: str) -> bool:
     """Whether a text reports that something was saved in a place."""
     if len(text) > _LONGEST_REPORT:
@@ -132,17 +131,6 @@ def reports_saving(text: str) -> bool:
 
 
 # Failure of everything
-
-
-def reports_rejection(text: str) -> bool:
-    """Whether the first sentence reports that a request was turned down."""
-    sentence = first_sentence(text[:LONGEST_SENTENCE].strip())
-    return "\n" not in sentence and phrases.rejected.match(sentence.lower()) is not None
-
-
-def reports_all_failed(text: str) -> bool:
-    """Whether a text reports on several operations, none of which succeeded."""
-    return phrases.all_failed.match(text[:_LONGEST_OUTCOME].lower()) is not None
 
 
 def reports_each_failed(text: str) -> bool:
@@ -243,12 +231,6 @@ def _is_nothing(line: str, wants_many: bool = False) -> bool:
     return any(phrases.nothing_found.match(each.lower()) for each in sentences)
 
 
-def reports_no_problems(text: str) -> bool:
-    """Whether a text reports that a check found nothing wrong."""
-    small = after(phrases.marks_opening, text)[:LONGEST_SENTENCE].lower()
-    return phrases.no_problems.match(small) is not None
-
-
 def missing_noun(text: str) -> str | None:
     """Return what the first sentence reports missing: `device`, of `No active device found`."""
     start = text[:LONGEST_SENTENCE].strip("*_#<> \t\r\n")
@@ -258,13 +240,3 @@ def missing_noun(text: str) -> str | None:
     sentence = sentence.removeprefix(_THERE_IS[0]).removeprefix(_THERE_IS[1])
     found = phrases.missing.match(sentence) or phrases.missing_state.match(sentence)
     return None if found is None or phrases.nothing_to_do.match(sentence) else found["noun"]
-
-
-def reports_none_of_all(text: str) -> bool:
-    """Whether a text reports that nothing was found, where nothing in particular was asked for."""
-    return phrases.none_of_all.match(text.strip()[:LONGEST_SENTENCE].lower()) is not None
-
-
-def reports_nothing_to_do(text: str) -> bool:
-    """Whether a text reports that there was nothing to do."""
-    return phrases.nothing_to_do.match(text.strip()[:LONGEST_SENTENCE].lower()) is not None

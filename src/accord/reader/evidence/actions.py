@@ -17,12 +17,11 @@ from accord.reader.lexicon import (
 )
 from accord.reader.lexicon.phrases import ENGLISH_MEMBERS, in_english
 from accord.reader.sentences import (
+    begins,
     reports_completion,
     reports_completion_plainly,
-    reports_nothing_to_do,
     reports_only_completion,
     reports_retrieval,
-    reports_rows_changed,
     reports_saving,
     reports_verb,
 )
@@ -184,7 +183,7 @@ def reports_done(facts: Facts) -> Verdict | None:
         return Verdict("action", "likely")
     if call.intent == "unknown" and not call.checks and _is_report(words):
         return Verdict("action", "likely")
-    if call.may_act and call.intent != "read" and reports_nothing_to_do(words):
+    if call.may_act and call.intent != "read" and begins(words, phrases.nothing_to_do):
         return Verdict("action", "guess")
     return None
 
@@ -224,7 +223,7 @@ def _is_plainly_done(facts: Facts) -> bool:
         return False
     if words.startswith("Successfully ") and reports_saving(words.partition("\n")[0]):
         return True
-    if reports_rows_changed(words) or (call.intent == "read" and reports_saving(words)):
+    if begins(words, phrases.rows_changed) or (call.intent == "read" and reports_saving(words)):
         return True
     is_one = call.intent == "read" and not (call.wants_many or call.gives_content)
     return is_one and reports_only_completion(words)

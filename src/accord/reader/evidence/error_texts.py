@@ -14,15 +14,13 @@ from accord.reader.lexicon import NAMES, base_forms, phrases, singular, squeezed
 from accord.reader.lexicon.phrases import FRAGMENTS
 from accord.reader.sentences import (
     after,
+    begins,
     first_sentence,
     missing_noun,
-    reports_all_failed,
     reports_any_action,
     reports_completion,
     reports_each_failed,
-    reports_none_of_all,
     reports_nothing_found,
-    reports_rejection,
     reports_verb,
     split_sentence,
 )
@@ -143,7 +141,7 @@ def _exit_code(facts: Facts, told: str) -> int | None:
 def _strength(facts: Facts, told: str) -> Strength | None:
     call = facts.call
     if (reports_each_failed(told) and not call.is_about_errors) or (
-        call.intent == "act" and reports_all_failed(told)
+        call.intent == "act" and begins(told, phrases.all_failed, _LONGEST_ERROR)
     ):
         return "strong"
     if facts.echoes(told.strip()) or _is_about_given(facts, told):
@@ -197,7 +195,9 @@ def _refuses(facts: Facts, told: str) -> bool:
     is_act = facts.call.intent == "act"
     if is_act and phrases.configure.search(told[:_LONGEST_DENIAL]) and not reports_completion(told):
         return True
-    return reports_rejection(told) and not reports_verb(told, facts.call.verbs)
+    return begins(first_sentence(told.strip()), phrases.rejected) and not reports_verb(
+        told, facts.call.verbs
+    )
 
 
 def _is_about_given(facts: Facts, told: str) -> bool:
@@ -304,7 +304,7 @@ def _missing(facts: Facts, told: str) -> bool:
     call = facts.call
     if call.wants_many or call.intent in ("list", "make"):
         return False
-    if call.asks_for_all and reports_none_of_all(told):
+    if call.asks_for_all and begins(told, phrases.none_of_all):
         return False
     noun = missing_noun(told)
     if noun is None and (found := phrases.none_named.match(told.strip().lower())) is not None:

@@ -20,15 +20,16 @@ from accord.reader.lexicon import (
     base_forms,
     memo,
     ordered,
+    phrases,
     squeezed,
     words_of,
 )
 from accord.reader.lexicon.phrases import ENGLISH_MEMBERS, in_english
 from accord.reader.reading import Confidence
 from accord.reader.sentences import (
+    begins,
     reports_completion,
     reports_nothing_found,
-    reports_nothing_to_do,
 )
 
 _ERROR_LISTS: Final = (*ordered("members.errors"), "errormessages")
@@ -202,7 +203,7 @@ def _undone(members: Members) -> Sign | None:
         if "found" in undone:
             return None if is_found else _sign("not-found", members)
         return None
-    if any(map(reports_nothing_to_do, reasons)):
+    if any(begins(each, phrases.nothing_to_do) for each in reasons):
         return None
     sign = _sign("deed-false", members)
     if not MEMBERS.told_done.isdisjoint(undone):

@@ -20,9 +20,9 @@ from accord.reader.keyed import is_one, mapped, named_things, nothing_in
 from accord.reader.lexicon import ARGUMENTS, NAMES, member_of, ordered, phrases, words
 from accord.reader.reading import Confidence
 from accord.reader.sentences import (
+    after,
+    begins,
     missing_noun,
-    reports_no_problems,
-    reports_none_of_all,
     reports_nothing_below_each,
     reports_nothing_found,
     split_sentence,
@@ -171,7 +171,7 @@ def none_found(facts: Facts) -> Verdict | None:
     words, call = facts.told, facts.call
     if words is None or call.gives_content or call.gives_output or "count" in call.words:
         return None
-    is_of_all = call.asks_for_all and reports_none_of_all(words)
+    is_of_all = call.asks_for_all and begins(words, phrases.none_of_all)
     is_missed = call.wants_many and missing_noun(words) is not None
     if not (facts.says_none or is_of_all or is_missed):
         return None
@@ -185,7 +185,9 @@ def none_found(facts: Facts) -> Verdict | None:
 def _is_of_one(call: Call, words: str) -> bool:
     """Whether a text that denies something says so of one thing: that it is well, or is none."""
     is_part = call.is_about_one and missing_noun(words) is None
-    return reports_no_problems(words) or (is_part and not reports_nothing_below_each(words))
+    return begins(after(phrases.marks_opening, words), phrases.no_problems) or (
+        is_part and not reports_nothing_below_each(words)
+    )
 
 
 def nothing_listed(facts: Facts) -> Verdict | None:

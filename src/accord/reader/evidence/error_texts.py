@@ -319,7 +319,8 @@ def _missing(facts: Facts, told: str) -> bool:
 def hints_at_failure(facts: Facts) -> bool:
     """Whether a text denies something near its beginning, which is too little to be a failure."""
     told = facts.told
-    if told is None or len(told) > _LONGEST_ADVICE or facts.call.gives_prose:
+    is_many = facts.gives_anything and told is not None and "\n" in told.strip()
+    if told is None or len(told) > _LONGEST_ADVICE or is_many:
         return False
     small = told[:_LONGEST_DENIAL].lower()
     return FRAGMENTS.search(small) is not None and phrases.within.match(small) is not None

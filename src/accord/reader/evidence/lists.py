@@ -29,7 +29,7 @@ from accord.reader.sentences import (
 )
 
 _SEARCHING: Final = ARGUMENTS.searches | {"query"}
-_SELECTING: Final = ordered("arguments.selecting")
+_SELECTING: Final = ordered("texts.selecting")
 _LISTING: Final = ordered("texts.listing")
 _HISTORIES: Final = frozenset({"log", "logs", "history"})
 _FAINT: Final = words("texts.rules-of-a-log", "texts.rules-of-a-part")

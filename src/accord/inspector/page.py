@@ -328,5 +328,8 @@ class StandaloneApp:
     async def start(self) -> None:
         """Do nothing: there is no lifespan."""
 
+    def drain(self) -> None:
+        """Do nothing: there are no streams."""
+
     def stop(self, *, at_once: bool = False) -> None:
         """Do nothing: there are no calls to wait for."""

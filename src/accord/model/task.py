@@ -73,6 +73,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     count: int = 0
     """Number of questions so far, from which keys are made: none is used twice."""
     runs: int = 1
+    releases: int = 0
+    """Runs that a process has left to others when it was stopped."""
     is_cancelling: bool = False
     """True once the client wants it to end."""
     is_error: bool = False
@@ -179,6 +181,15 @@ def answering(task: Task, now: int, *, answers: Mapping[str, bytes]) -> Task | N
         asked=open_questions,
         answered={**task.answered, **given},
         updated=max(now, task.updated),
+    )
+
+
+def released(task: Task, now: int, *, owner: str) -> Task | None:
+    """Return a task that its process leaves to another one; None if it is over or ending."""
+    if task.is_final or task.is_cancelling or task.owner != owner:
+        return None
+    return _replace(
+        task, releases=task.releases + 1, status="working", asked={}, updated=max(now, task.updated)
     )
 
 

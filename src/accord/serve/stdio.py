@@ -22,6 +22,7 @@ from accord.serve.tasks import close_tasks, offer_tasks, open_rates, open_tasks
 from accord.serve.thread_runner import DEFAULT_CAPACITY, DEFAULT_THREADS
 from accord.server import Server
 from accord.server.operation import Done
+from accord.server.tasks import MEMORY
 
 if TYPE_CHECKING:
     from accord.serve.rate_sync import RateSync
@@ -241,10 +242,16 @@ class _Session:
         try:
             if self._rates is not None:
                 await self._rates.close()
-            await close_tasks(self._server.dispatcher, self._seconds_left() / 2)
+            await self._close_tasks()
             await self._stop_lifespans()
         finally:
             self.is_over = True
+
+    async def _close_tasks(self) -> None:
+        """End the tasks; those in memory at once, as no client can fetch them any more."""
+        dispatcher = self._server.dispatcher
+        waits = dispatcher.task_settings.store != MEMORY
+        await close_tasks(dispatcher, self._seconds_left() / 2, waits=waits)
 
     def stop(self) -> None:
         """End the session once its open calls are answered."""

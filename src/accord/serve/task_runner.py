@@ -35,7 +35,7 @@ from accord.tasks.memory import MemoryStore
 from accord.tasks.opening import store_named
 from accord.tasks.requests import TaskRequests, unavailable
 from accord.tasks.service import TaskService, digest_of, new_id
-from accord.tasks.store import Lease, Stored, milliseconds
+from accord.tasks.store import LEASES, Lease, Stored, milliseconds
 
 log = logging.getLogger("accord")
 
@@ -44,6 +44,8 @@ _MAX_RUNS: Final = 3  # of a restartable task
 _MAX_STORING: Final = 8  # changes at a time; leases and requests must not wait for all of them
 _FIRST_PAUSE: Final = 0.1  # seconds before a result is stored again
 _MAX_PAUSE: Final = 2.0
+_GRACE_SHARE: Final = 0.8  # of the time to end, for tasks to finish; then they are cancelled
+_RETRY: Final = 1.0  # seconds before a store that was away is asked again
 _END_CHECK: Final = 0.01
 _LOST: Final = "The process that ran this task has ended before the task was done"
 _STOPPED: Final = "The server was stopped before the task was done"
@@ -69,6 +71,7 @@ class TaskRunner(TaskRequests):
         """Tasks whose leases are to be released with the next renewal."""
         self._background: set[asyncio.Task[Any]] = set()
         self._keeper: asyncio.Task[None] | None = None
+        self._is_draining = False
         self._is_closing = False
 
     async def ready(self) -> None:
@@ -83,7 +86,9 @@ class TaskRunner(TaskRequests):
     def _bind(self, loop: asyncio.AbstractEventLoop) -> None:
         """Begin on another event loop; what ran on the one before has ended with it."""
         self._settings = self._dispatcher.task_settings
-        self.loop, self._is_closing = loop, False
+        self.loop, self._is_draining, self._is_closing = loop, False, False
+        self._leases_ended = asyncio.Event()
+        self._renewing = asyncio.Lock()
         self._runs, self._over, self._background, self._keeper = {}, [], set(), None
         self._room = asyncio.Semaphore(_MAX_STORING)
         name, most = self._settings.store, self._settings.max_tasks
@@ -99,20 +104,36 @@ class TaskRunner(TaskRequests):
     def _server(self) -> str:
         return self._dispatcher.identity.name
 
-    async def close(self, seconds: float) -> None:
+    def drain(self) -> None:
+        """Leave restartable tasks to other processes, or to the next one; the others go on."""
+        if self.loop is None or not self.service.store.is_shared:
+            return
+        self._is_draining = True
+        for run in list(self._runs.values()):
+            if run.task.call is not None and not run.task.is_cancelling:
+                self._cancel(run)
+
+    async def close(self, seconds: float, *, waits: bool = True) -> None:
         """End the tasks that run here within so many seconds, and close the store.
 
-        Restartable ones are left to other processes, or to the next one that uses the store.
+        If it `waits`, tasks have most of that time to finish; then they fail.
         """
         if self.loop is not asyncio.get_running_loop() or self._keeper is None:
             return
+        self.drain()
+        if waits:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds * _GRACE_SHARE):
+                    while self._is_busy:  # noqa: ASYNC110 - an event would cost each task
+                        await asyncio.sleep(_END_CHECK)
+            seconds *= 1 - _GRACE_SHARE
         self._is_closing = True
         self._keeper.cancel()
         for run in list(self._runs.values()):
             self._cancel(run)
         with suppress(TimeoutError, StoreError):
             async with asyncio.timeout(seconds):
-                while self._runs:  # noqa: ASYNC110 - an event would cost each task
+                while self._is_busy:  # noqa: ASYNC110 - an event would cost each task
                     await asyncio.sleep(_END_CHECK)
                 await self._release()
         keeper, self._keeper, self.loop = self._keeper, None, None
@@ -122,6 +143,11 @@ class TaskRunner(TaskRequests):
         self.executor.close()
         self.executor.stop_threads()
         await self.service.close()
+
+    @property
+    def _is_busy(self) -> bool:
+        """True while tasks run, or are left to other processes."""
+        return bool(self._runs) or self._renewing.locked()
 
     # Calls that become tasks
 
@@ -233,9 +259,8 @@ class TaskRunner(TaskRequests):
 
     async def _settle(self, run: TaskRun, done: Done | None) -> None:
         """Store the outcome of a task, however long the store is away; the first one counts."""
-        if self._is_closing and run.task.call is not None and self.service.store.is_shared:
-            with suppress(StoreError):
-                await self.service.store.renew(self.service.owner, [run.task.id], 0)
+        if self._is_draining and run.call.cancelled and await self._hand_over(run):
+            pass
         else:
             outcome = self._outcome(run, done)
             step = partial(states.finished, outcome=outcome, owner=self.service.owner)
@@ -243,6 +268,21 @@ class TaskRunner(TaskRequests):
             self._over.append(run.task.id)
         run.end()
         self._runs.pop(run.task.id, None)
+
+    async def _hand_over(self, run: TaskRun) -> bool:
+        """Leave a restartable task to another process; False if it ends here."""
+        if run.task.call is None:
+            return False
+        owner = self.service.owner
+        try:
+            if await run.change(partial(states.released, owner=owner)) is None:
+                return False
+            async with self._renewing:
+                self._runs.pop(run.task.id, None)
+                await self.service.store.hand_over(owner, [run.task.id])
+        except StoreError:  # its lease runs out
+            pass
+        return True
 
     async def _store_outcome(self, run: TaskRun, step: Any) -> None:
         pause, expires = _FIRST_PAUSE, run.task.created + run.task.ttl_ms
@@ -274,7 +314,10 @@ class TaskRunner(TaskRequests):
 
     def _on_change(self, task_id: str | None, version: int) -> None:
         if task_id is None:
+            self._leases_ended.set()
             self._spawn(self._refresh_all())
+        elif task_id == LEASES:
+            self._leases_ended.set()
         elif (run := self._runs.get(task_id)) is not None:
             run.report(version)
 
@@ -285,13 +328,17 @@ class TaskRunner(TaskRequests):
     # Leases
 
     async def _keep_leases(self) -> None:
-        is_away = False  # which is logged once
+        is_away, interval = False, self._settings.lease / _RENEWALS  # being away is logged once
         while not self._is_closing:  # redis-py may take a cancellation for a time limit
-            await asyncio.sleep(self._settings.lease / _RENEWALS)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(interval, _RETRY) if is_away else interval):
+                    await self._leases_ended.wait()
+            self._leases_ended.clear()
             try:
                 await self._release()
-                await self._renew()
-                for lease in await self.service.store.due():
+                async with self._renewing:
+                    await self._renew()
+                for lease in () if self._is_draining else await self.service.store.due():
                     await self._take_over(lease)
             except StoreError as error:
                 if not is_away:
@@ -341,7 +388,7 @@ class TaskRunner(TaskRequests):
             task.call is not None
             and tool is not None
             and tool.restartable
-            and task.runs < _MAX_RUNS
+            and task.runs - task.releases < _MAX_RUNS
             and not task.is_cancelling
             and len(self._runs) < self._settings.max_tasks
         )

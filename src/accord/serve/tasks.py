@@ -33,11 +33,20 @@ async def open_tasks(dispatcher: Dispatcher) -> None:
     dispatcher.task_users += 1
 
 
-async def close_tasks(dispatcher: Dispatcher, seconds: float) -> None:
-    """End the tasks that run here within so many seconds, and close the store."""
+def drain_tasks(dispatcher: Dispatcher) -> None:
+    """Leave restartable tasks to other processes: this one is about to end."""
+    if dispatcher.tasks is not None and dispatcher.task_users <= 1:
+        dispatcher.tasks.drain()
+
+
+async def close_tasks(dispatcher: Dispatcher, seconds: float, *, waits: bool = True) -> None:
+    """End the tasks that run here within so many seconds, and close the store.
+
+    If it `waits`, tasks have most of that time to finish.
+    """
     dispatcher.task_users -= 1
     if dispatcher.tasks is not None and dispatcher.task_users <= 0:
-        await dispatcher.tasks.close(seconds)
+        await dispatcher.tasks.close(seconds, waits=waits)
 
 
 def shared_rates(dispatcher: Dispatcher, *more: RateLimit | None) -> Sequence[RateLimit]:

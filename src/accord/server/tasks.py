@@ -73,8 +73,11 @@ class TaskBackend(Protocol):
     async def ready(self) -> None:
         """Open the store; raise StoreError if that is not possible."""
 
-    async def close(self, seconds: float) -> None:
-        """End the tasks that run here, and close the store."""
+    def drain(self) -> None:
+        """Leave restartable tasks to other processes; the others go on."""
+
+    async def close(self, seconds: float, *, waits: bool = True) -> None:
+        """End the tasks that run here, and close the store; if it `waits`, let them finish."""
 
     async def start(self, call: Any, tool: Tool) -> Done:
         """Run a call as a task; return the reply with the task, or with the result itself."""

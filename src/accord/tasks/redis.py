@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from accord.model.task import Task
 from accord.tasks.redis_client import DEFAULT_SECONDS, FAILURES, RedisClient
-from accord.tasks.store import MAX_DUE, PLAIN, Lease, OnChange, Stored, TaskCodec
+from accord.tasks.store import LEASES, MAX_DUE, PLAIN, Lease, OnChange, Stored, TaskCodec
 
 _FIRST_PAUSE: Final = 0.05  # seconds before the subscription is opened again
 _MAX_PAUSE: Final = 1.0
@@ -105,6 +105,12 @@ class RedisStore:
                 found = await client.run("ZMSCORE", self._leases, *members)
                 lost |= {each for each, at in zip(batch, found, strict=True) if at is None}
         return lost
+
+    async def hand_over(self, owner: str, task_ids: Collection[str]) -> None:
+        """Let leases run out now, and wake other processes, which take the tasks over."""
+        for task_id in task_ids:
+            await self._client.run("ZADD", self._leases, "XX", 0, _member(task_id, owner))
+        await self._client.run("PUBLISH", self._channel, f"{LEASES} 0")
 
     async def release(self, owner: str, task_ids: Collection[str]) -> None:
         """End leases: the tasks are over."""

@@ -13,7 +13,7 @@ import apsw
 
 from accord.errors import StoreError
 from accord.model.task import Task
-from accord.tasks.store import MAX_DUE, PLAIN, Lease, OnChange, Stored, TaskCodec
+from accord.tasks.store import LEASES, MAX_DUE, PLAIN, Lease, OnChange, Stored, TaskCodec
 
 T = TypeVar("T")
 Database = Any
@@ -132,6 +132,19 @@ class SQLiteStore:
 
         return await self._run(extend, writes=True) if wanted else set()
 
+    async def hand_over(self, owner: str, task_ids: Collection[str]) -> None:
+        """Let leases run out now, and wake other processes, which take the tasks over."""
+
+        def end(db: Database) -> None:
+            change = db.execute(_TICK).fetchone()[0]
+            db.execute(
+                "update task set until = 0, changed = ? where server = ? and owner = ?"
+                " and until is not null and id in (select value from json_each(?))",
+                (change, self._server, owner, json.dumps([*task_ids])),
+            )
+
+        await self._run(end, writes=True)
+
     async def release(self, owner: str, task_ids: Collection[str]) -> None:
         """End leases: the tasks are over."""
         rows = [(self._server, each, owner) for each in task_ids]
@@ -202,12 +215,13 @@ class SQLiteStore:
         if version == self._data_version:
             return []
         rows = db.execute(
-            "select id, version, changed from task where changed > ? and server = ?"
+            "select id, version, changed, until from task where changed > ? and server = ?"
             " order by changed",
             (self._seen, self._server),
         ).fetchall()
         self._data_version, self._seen = version, rows[-1][2] if rows else self._seen
-        return [row[:2] for row in rows]
+        ended = [(LEASES, 0)] if any(row[3] == 0 for row in rows) else []
+        return [*(row[:2] for row in rows), *ended]
 
     def _open(self, _: None) -> None:
         folder = Path(self._path).absolute().parent

@@ -23,8 +23,10 @@ MAX_DUE: Final = 100
 OnChange = Callable[[str | None, int], object]
 """Called on the event loop with the id and version of a task that has changed.
 
-None instead of an id means that any may have: changes were lost.
+None instead of an id means that any may have: changes were lost. LEASES means that leases have
+run out.
 """
+LEASES: Final = ""
 
 
 class Stored(NamedTuple):
@@ -64,6 +66,9 @@ class TaskStore(Protocol):
 
     async def renew(self, owner: str, task_ids: Collection[str], seconds: float) -> set[str]:
         """Extend the leases of an owner; return the tasks whose lease it has lost."""
+
+    async def hand_over(self, owner: str, task_ids: Collection[str]) -> None:
+        """Let leases run out now, and wake other processes, which take the tasks over."""
 
     async def release(self, owner: str, task_ids: Collection[str]) -> None:
         """End leases: the tasks are over."""

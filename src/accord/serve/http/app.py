@@ -27,6 +27,7 @@ from accord.serve.http.execution import Execution, RequestRun
 from accord.serve.http.policy import CallPolicy
 from accord.serve.http.replies import response_to, unacceptable, without_null_id
 from accord.serve.http.request import (
+    HEALTH,
     SHUTTING_DOWN,
     Head,
     Header,
@@ -44,7 +45,14 @@ from accord.serve.http.siblings import Figures, Relayed, Siblings
 from accord.serve.lifespan import CALLS_SHARE, NOT_STARTED, Lifespans, ensure, log_lifespan
 from accord.serve.limits import CallLimits
 from accord.serve.pending_requests import PendingRequests
-from accord.serve.tasks import close_tasks, offer_tasks, open_rates, open_tasks, shared_rates
+from accord.serve.tasks import (
+    close_tasks,
+    drain_tasks,
+    offer_tasks,
+    open_rates,
+    open_tasks,
+    shared_rates,
+)
 from accord.serve.worker_name import set_worker_name
 from accord.server import Server
 
@@ -152,11 +160,22 @@ class App:
         elif scope["type"] == "lifespan":
             await self._run_lifespan(receive, send)
 
+    def drain(self) -> None:
+        """Prepare to end: say so to balancers, and send streams and tasks to other processes.
+
+        Calls are still taken, until `stop`.
+        """
+        self._endpoints.is_ending = True
+        self._sessions.close_listeners()
+        self._requests.end()
+        drain_tasks(self._server.dispatcher)
+
     def stop(self, *, at_once: bool = False) -> None:
         """Take no further calls, and close the streams without a call in flight.
 
         `at_once`, what is in flight ends as cancelled.
         """
+        self._endpoints.is_ending = True
         if self._deadline is None:
             self._deadline = monotonic() + self._settings.grace
         self._execution.close(at_once=at_once)
@@ -189,6 +208,7 @@ class App:
         loop = self._execution.find_loop()
         if self._started_on is not loop:
             self._execution.reopen()
+            self._endpoints.is_ending = False
             self._deadline = None
             await self._lifespans.start()
             await open_tasks(self._server.dispatcher)
@@ -214,7 +234,8 @@ class App:
         if self._rates is not None:
             await self._rates.close()
             self._rates = None
-        await close_tasks(self._server.dispatcher, (self._deadline - monotonic()) / 2)
+        seconds = self._deadline - monotonic()
+        await close_tasks(self._server.dispatcher, seconds / 2 if self.has_lifespan else seconds)
         from accord.serve.isolated import close_isolated  # which a server seldom needs
 
         close_isolated()
@@ -298,7 +319,7 @@ class App:
                 if isinstance(admission, Response):
                     return admission
                 return self._answer_admitted(exchange, admission)
-        if head.refusal is not None:
+        if head.refusal is not None and exchange.path not in HEALTH:
             return refused(head.refusal)
         if exchange.path not in self._paths:
             return self._endpoints.answer(exchange)

@@ -55,6 +55,7 @@ class HTTPApp(Protocol):
     @property
     def has_lifespan(self) -> bool: ...
     async def start(self) -> None: ...
+    def drain(self) -> None: ...
     def stop(self, *, at_once: bool = False) -> None: ...
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None: ...
 
@@ -81,15 +82,18 @@ class Connections:
         return HTTPConnection(self, server_state, asyncio.get_running_loop())
 
     def drain(self) -> None:
-        """Close the connections as soon as their next response is sent; idle ones at once."""
+        """Close each connection as soon as its next response is sent.
+
+        Idle ones stay open for now: a proxy may just send a request on one.
+        """
         self.is_draining = True
         for connection in list(self._open):
             connection.drain()
 
     @property
-    def has_unanswered(self) -> bool:
-        """True if a client has connected whose first request the app does not have yet."""
-        return any(connection.is_unanswered for connection in self._open)
+    def may_bring_requests(self) -> bool:
+        """True if a connection is open on which no request is being answered."""
+        return any(not connection.is_answering for connection in self._open)
 
     def add(self, connection: "HTTPConnection") -> None:
         """Add a connection."""
@@ -325,16 +329,14 @@ class HTTPConnection(asyncio.Protocol):
         self.regulate()
 
     @property
-    def is_unanswered(self) -> bool:
-        """True if it has brought no request yet, or one that the app was not called with."""
-        return self._incoming is None or self._in_head or self._incoming.is_new
+    def is_answering(self) -> bool:
+        """True if the app has its request, and brings no further one."""
+        return self._active is not None and not self._active.is_new
 
     def drain(self) -> None:
-        """Close the connection after its response; at once if it waits for another request."""
+        """Close the connection after its response."""
         if self._active is not None:
             self._active.keep_alive = False
-        elif self._incoming is not None and not self._in_head:
-            self.transport.close()
 
     # Called by uvicorn
 

@@ -10,8 +10,16 @@ from accord.errors import ContractError
 from accord.model.caller import CALLER
 from accord.serve.http.exchange import Exchange
 from accord.serve.http.execution import Execution
-from accord.serve.http.request import NOT_PUBLIC, SHUTTING_DOWN, Refusal, refuse, text
-from accord.serve.http.response import Response, refused
+from accord.serve.http.request import (
+    HEALTH,
+    NOT_PUBLIC,
+    READY,
+    SHUTTING_DOWN,
+    Refusal,
+    refuse,
+    text,
+)
+from accord.serve.http.response import Response, refused, retry_after
 from accord.serve.http.settings import Settings
 from accord.serve.http.siblings import Figures, Siblings
 from accord.server import Server
@@ -25,6 +33,7 @@ OtherRoute = Callable[[Exchange], Coroutine[Any, Any, Response | None] | None]
 
 NO_FIGURES: Final[Figures] = MappingProxyType({})
 
+_RETRY_AFTER: Final = 1.0  # seconds
 _COUNTERS: Final = "counters"
 PAGE_API: Final = "/inspector/api/"
 """Path of the page's API, which one worker answers for all."""
@@ -50,11 +59,15 @@ class Endpoints:
         self._guard = guard
         self._page = page
         self._siblings = siblings
+        self.is_ending = False
+        """True once this process is to end: it is not ready for more requests."""
         self.figures: Figures = {_COUNTERS: self._counters, **figures}
         """Functions that return figures of this process, for all workers."""
 
     async def answer(self, exchange: Exchange) -> Response | None:
         """Answer a request to any other path than that of MCP; None if it was a stream."""
+        if exchange.path in HEALTH:
+            return self._state(exchange)
         if exchange.path == "/health":
             return Response(200, self._health(exchange))
         if self._guard is None and self._settings.public_url and exchange.path != "/read":
@@ -78,6 +91,15 @@ class Endpoints:
             finally:
                 CALLER.reset(before)
         return refused(refuse(404, f"Nothing is here; MCP is at {self._settings.path}"))
+
+    def _state(self, exchange: Exchange) -> Response:
+        """Return whether this process lives, or is ready for requests."""
+        if exchange.method not in ("GET", "HEAD"):
+            fault = f"Method {exchange.method} not allowed; use GET"
+            return refused(refuse(405, fault), allow="GET, HEAD")
+        if exchange.path == READY and self.is_ending:
+            return Response(503, b'{"status":"ending"}', (retry_after(_RETRY_AFTER),))
+        return Response(200, b'{"status":"ok"}')
 
     def _health(self, exchange: Exchange) -> bytes:
         """Return the state of this process; on this machine, of the foreign servers too."""

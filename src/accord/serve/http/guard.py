@@ -29,7 +29,7 @@ from accord.model.caller import Grant, TokenRequest, Verifier, scopes_of
 from accord.protocol import Request, messages
 from accord.serve.http.endpoints import PAGE_API
 from accord.serve.http.exchange import Exchange
-from accord.serve.http.request import NOT_PUBLIC, Header, admit, refuse
+from accord.serve.http.request import HEALTH, NOT_PUBLIC, Header, admit, refuse
 from accord.serve.http.response import Response, refused, retry_after
 from accord.serve.http.settings import Settings
 from accord.server import Server
@@ -89,7 +89,7 @@ class Guard:
         found = self._metadata(exchange)
         if found is not None:
             return found
-        if head.refusal is not None:
+        if head.refusal is not None and path not in HEALTH:
             return refused(head.refusal)
         if is_for_callers:
             return self._verify(exchange, self.scopes)
@@ -97,7 +97,7 @@ class Guard:
 
     def _admit_admin(self, exchange: Exchange) -> Admission:
         """Admit a request to the health check, or an operator's to the counters or the page."""
-        if exchange.path == "/health" or self.is_local(exchange):
+        if exchange.path == "/health" or exchange.path in HEALTH or self.is_local(exchange):
             return None
         if exchange.path.startswith("/.well-known/"):
             return refused(refuse(404, "Nothing is here"))

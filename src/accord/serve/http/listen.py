@@ -8,7 +8,6 @@ import socket
 import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext, suppress
-from functools import partial
 from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
@@ -117,6 +116,53 @@ def _loaded(config: uvicorn.Config) -> uvicorn.Config:
 
 
 class _Acceptor:
+    """Accepts connections on a socket until it is closed, then those that clients have opened."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        listener: socket.socket,
+        create: Callable[[], asyncio.Protocol],
+        tls: ssl.SSLContext | None,
+    ) -> None:
+        self._loop = loop
+        self._listener = listener
+        self._tls = tls
+        self._create = create
+        self._opening: set[asyncio.Task[Any]] = set()
+        self._listener.setblocking(False)
+
+    def accept(self) -> bool:
+        """Accept a connection; False if there is none."""
+        try:
+            connection, _ = self._listener.accept()
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):  # another one took it
+            return False
+        connection.setblocking(False)
+        opening = self._loop.create_task(self._open(connection))
+        self._opening.add(opening)
+        opening.add_done_callback(self._opening.discard)
+        return True
+
+    async def _open(self, connection: socket.socket) -> None:
+        with suppress(OSError):  # the client is gone
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            await self._loop.connect_accepted_socket(self._create, connection, ssl=self._tls)
+
+    def close(self) -> None:
+        """Accept the connections that clients have opened, and no more."""
+        if self._listener.fileno() >= 0:
+            with suppress(OSError):
+                while self.accept():
+                    pass
+            self._listener.close()
+
+    async def wait_closed(self) -> None:
+        """Wait for the connections that are being opened."""
+        await asyncio.gather(*self._opening)
+
+
+class _SharedAcceptor(_Acceptor):
     """Accepts connections on the socket that workers share.
 
     A worker that has more connections than another lets that go first: clients keep connections
@@ -130,14 +176,9 @@ class _Acceptor:
         create: Callable[[], asyncio.Protocol],
         tls: ssl.SSLContext | None,
     ) -> None:
-        self._loop = loop
+        super().__init__(loop, place.listener, create, tls)
         self._place = place
-        self._listener = place.listener
         self._has_waited = False
-        self._tls = tls
-        self._create = create
-        self._opening: set[asyncio.Task[Any]] = set()
-        self._listener.setblocking(False)
         loop.add_reader(self._listener, self._accept)
 
     def _accept(self) -> None:
@@ -147,22 +188,10 @@ class _Acceptor:
             return
         self._has_waited = False
         try:
-            connection, _ = self._listener.accept()
-        except (BlockingIOError, InterruptedError, ConnectionAbortedError):  # another one took it
-            return
+            self.accept()
         except OSError:  # too many descriptors are open
             log.exception("A connection could not be accepted")
             self._pause(_ACCEPT_PAUSE)
-            return
-        connection.setblocking(False)
-        opening = self._loop.create_task(self._open(connection))
-        self._opening.add(opening)
-        opening.add_done_callback(self._opening.discard)
-
-    async def _open(self, connection: socket.socket) -> None:
-        with suppress(OSError):  # the client is gone
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            await self._loop.connect_accepted_socket(self._create, connection, ssl=self._tls)
 
     def _pause(self, seconds: float) -> None:
         self._loop.remove_reader(self._listener)
@@ -173,14 +202,10 @@ class _Acceptor:
             self._loop.add_reader(self._listener, self._accept)
 
     def close(self) -> None:
-        """Accept no more connections."""
+        """Accept the connections that clients have opened, and no more."""
         if self._listener.fileno() >= 0:
             self._loop.remove_reader(self._listener)
-            self._listener.close()
-
-    async def wait_closed(self) -> None:
-        """Wait for the connections that are being opened."""
-        await asyncio.gather(*self._opening)
+        super().close()
 
 
 class _Uvicorn(uvicorn.Server):
@@ -202,7 +227,7 @@ class _Uvicorn(uvicorn.Server):
         self._place = place
         self._app = app
         self._grace = settings.grace
-        self._drain_seconds = 0.0 if place is None else min(_MAX_DRAIN, settings.grace / 2)
+        self._drain_seconds = min(_MAX_DRAIN, settings.grace / 2)
         self._on_end = on_end
         self._ready = ready
 
@@ -223,12 +248,16 @@ class _Uvicorn(uvicorn.Server):
             await super().startup(sockets)
         else:
             await super().startup([])
-            create = partial(self._connections, server_state=self.server_state)
             self._connections.on_count = self._place.set_count
             self._place.set_count(0)
             loop = asyncio.get_running_loop()
-            self.servers = [_Acceptor(loop, self._place, create, self.config.ssl)]  # type: ignore[list-item]  # has what uvicorn uses of a Server
+            acceptor = _SharedAcceptor(loop, self._place, self._create, self.config.ssl)
+            self.servers = [acceptor]  # type: ignore[list-item]  # has what uvicorn uses of a Server
         self._ready()
+
+    def _create(self) -> asyncio.Protocol:
+        """Create the protocol of a new connection."""
+        return self._connections(server_state=self.server_state)
 
     async def _live(self, scope: Any, receive: Any, send: Any) -> None:
         """Run the lifespan of the app; requests reach it through `Connections`.
@@ -255,8 +284,10 @@ class _Uvicorn(uvicorn.Server):
             at_once = self._place.ends_at_once
             if sig == signal.SIGINT or (self.should_exit and not at_once):
                 return
+        if sig == signal.SIGINT:
+            self._drain_seconds = 0.0
         self._on_end(0 if at_once else self._grace + self._drain_seconds)
-        if self._place is None or at_once:
+        if at_once or not self._drain_seconds:
             self._app.stop(at_once=at_once)
         start = self._start
         if start is not None and not start.done():
@@ -267,17 +298,30 @@ class _Uvicorn(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Close the connections and wait for the calls in flight.
 
-        Other workers go on, so that a client that has just connected to this one is served first.
+        Other processes go on, behind a balancer or on the same port. So requests on open
+        connections are answered for a while: no client is refused that cannot know of the end.
         """
-        if self._place is not None and not self.force_exit:
-            for server in self.servers:
-                server.close()
-                await server.wait_closed()
-            self._connections.drain()
-            end = monotonic() + self._drain_seconds
-            while (  # noqa: ASYNC110 - as uvicorn waits
-                self._connections.has_unanswered and monotonic() < end and not self.force_exit
-            ):
-                await asyncio.sleep(_DRAIN_CHECK)
+        if not self.force_exit:
+            await self._drain(sockets or [])
             self._app.stop()
         await super().shutdown(sockets)
+
+    async def _drain(self, sockets: list[socket.socket]) -> None:
+        """Accept no further connections, and answer what comes on the open ones for a while."""
+        acceptors: list[Any] = list(self.servers)
+        if self._place is None:  # the copies keep connections that were not accepted yet
+            loop = asyncio.get_running_loop()
+            copies = [each.dup() for each in sockets]
+            acceptors = [_Acceptor(loop, each, self._create, self.config.ssl) for each in copies]
+            for server in self.servers:
+                server.close()
+        for each in acceptors:
+            each.close()
+            await each.wait_closed()
+        self._connections.drain()
+        self._app.drain()
+        end = monotonic() + self._drain_seconds
+        while (  # noqa: ASYNC110 - as uvicorn waits
+            self._connections.may_bring_requests and monotonic() < end and not self.force_exit
+        ):
+            await asyncio.sleep(_DRAIN_CHECK)

@@ -20,6 +20,9 @@ _CHECKED_HEADERS: Final = (
 _UNSAID_REVISION: Final = "2025-03-26"  # what a client speaks that sends no header
 _SEEN: Final = 1_024  # clients say the same again and again: so many heads are remembered
 SHUTTING_DOWN: Final = "The server is about to end"
+READY: Final = "/health/ready"
+HEALTH: Final = frozenset({"/health/live", READY})
+"""Paths for the probes of balancers and Kubernetes, which send an IP address as Host."""
 NOT_PUBLIC: Final = "This is for loopback; elsewhere it needs a token with the --admin-scope"
 _LONGEST_SEEN: Final = 2_048  # bytes of one that is
 _LONGEST_WITH_TOKEN: Final = 8_192  # the same where tokens are verified

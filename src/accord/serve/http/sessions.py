@@ -2,6 +2,7 @@
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping
+from random import uniform
 from time import monotonic
 from typing import Final
 
@@ -17,6 +18,7 @@ _MOST_STREAMS: Final = 16  # a session's streams that can be resumed
 _MOST_ENDED: Final = 100_000  # sessions that have ended before their ids expire
 _ANNOUNCEMENTS: Final = 4  # of a session in use, in the time in which it would expire
 _OF: Final = "."
+_RECONNECT: Final = (0.1, 1.0)  # seconds in which the clients of a process that ends come back
 _MOST_KEPT: Final = MAX_SUBSCRIPTIONS + len(KINDS)  # changes for a client that does not listen yet
 
 
@@ -320,10 +322,10 @@ class Sessions:
                 session.tell(message)
 
     def close_listeners(self) -> None:
-        """Close the listening streams."""
+        """End the listening streams; their clients come back, to other processes if there are."""
         for session in self._by_id.values():
             for stream in session.listeners:
-                stream.close()
+                stream.pause(uniform(*_RECONNECT))  # noqa: S311 - no secret
 
     def lose(self, worker: str) -> None:
         """Note that a worker has ended: it follows no session any more."""

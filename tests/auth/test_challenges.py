@@ -495,6 +495,23 @@ def test_below_a_mount_the_challenge_names_metadata_that_is_there(
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize("inner", ["scopes", "verifies"])
+def test_a_server_without_a_verifier_warns_of_parts_that_rely_on_one(
+    issuer: Issuer, inner: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    part = Server("part", auth=verifier_of(issuer) if inner == "verifies" else None)
+    part.tool(name="wipe", scopes=["admin"] if inner == "scopes" else [])(lambda: "wiped")
+    middle, outer = Server("middle"), Server("outer")
+    middle.include(part)
+    outer.include(middle)
+    outer.asgi(auth=verifier_of(issuer))
+    assert not caplog.messages
+    outer.asgi()
+    [warning] = caplog.messages
+    assert inner in warning
+    assert "but the server verifies no tokens: every client may use its tools" in warning
+
+
 def test_an_app_has_a_verifier_of_its_own(issuer: Issuer) -> None:
     app = guarded.build().asgi(auth=verifier_of(issuer), scopes=("shop:read",))
     message = {"jsonrpc": "2.0", "id": 1, "method": "ping"}

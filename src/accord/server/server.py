@@ -109,6 +109,8 @@ class Server:
         requests over HTTP, for example `TokenVerifier(issuer, audience)`.
         """
         self.auth = _require_verifier(auth)
+        self.includes_verifier = False
+        """True if a server that this one includes verifies tokens, which does not hold here."""
         self.registry = Registry(changing=changing, page_size=page_size)
         if lifespan is not None:
             from accord.server.lifespan import ServerLifespan
@@ -320,11 +322,13 @@ class Server:
         """Offer the tools, prompts and resources of another server too, also when they change.
 
         Names get the prefix, and so do URIs, behind `scheme://`. They keep the state, middleware
-        and profile of the other server; the middleware of this one runs around it.
+        and profile of the other server; the middleware of this one runs around it. Tokens are
+        verified by the `auth` of this one.
         """
         if not isinstance(other, Server):
             raise ContractError(f"{other!r} is not a Server; write server.include(other, 'db_')")
         Inclusion(self.dispatcher, other.dispatcher, prefix, where=_caller())
+        self.includes_verifier |= other.auth is not None or other.includes_verifier
 
     def enable(self, *names: str, tags: Collection[str] = ()) -> None:
         """Show tools, prompts and resources again that were disabled: by name, URI or tag."""

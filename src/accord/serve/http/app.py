@@ -76,8 +76,8 @@ _NO_STREAM: Final = (
 )
 _RETRY_EXPIRED: Final = 1.0  # seconds before a client comes back with a fresh token
 _NO_VERIFIER: Final = (
-    "Some tools, prompts or resources need scopes, but the server verifies no tokens: every client"
-    " may use them. Server(auth=...) verifies tokens"
+    "%s, but the server verifies no tokens: every client may use its tools, prompts and resources."
+    " Server(auth=...) verifies tokens"
 )
 
 
@@ -545,8 +545,10 @@ def _owner_of(body: bytes) -> str:
 def _guard(server: Server, settings: Settings, hosts: Iterable[str]) -> "Guard | None":
     verifier = settings.auth or server.auth
     if verifier is None:
-        if server.registry.scoped:
-            log.warning("%s", _NO_VERIFIER)
+        if server.includes_verifier:
+            log.warning(_NO_VERIFIER, "An included server verifies tokens")
+        elif server.registry.scoped:
+            log.warning(_NO_VERIFIER, "Some tools, prompts or resources need scopes")
         return None
     from accord.serve.http.guard import Guard  # seldom needed
 

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import gc
+import logging
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
@@ -30,11 +31,13 @@ from accord.serve import stdio
 from accord.serve.pipes import take_pipes
 from accord.serve.shutdown import exit_within
 from accord.server import Server
-from accord.server.tasks import MEMORY, SQLITE, require_store_name
+from accord.server.tasks import MEMORY, REDIS, SQLITE, require_store_name
 from accord.telemetry import Telemetry
 
 if TYPE_CHECKING:
     from accord.serve.http.worker import Worker
+
+log = logging.getLogger("accord")
 
 EXAMPLES: Final = """\
 examples:
@@ -58,6 +61,10 @@ _TASKS_FILE: Final = "tasks.db"
 _PAGE_HINT: Final = "--http 127.0.0.1:8000 serves a page to try it on"
 _LOOPBACK: Final = {"//0.0.0.0:": "//127.0.0.1:", "//[::]:": "//[::1]:"}
 _STATS: Final = "stats"
+_NO_KEY: Final = (
+    "without --key-file, tasks in Redis are not encrypted, and sessions are not shared with other"
+    " machines"
+)
 _CONTRACTS: Final = {"v1": "plain", "v2": "envelope", None: None}
 
 
@@ -255,6 +262,9 @@ def _load(
     server.identify(msgspec.structs.replace(server.identity, **changed))
     _set_store(server, options.store, None if worker is None else worker.config.folder)
     if worker is None or worker.config.is_first:
+        dispatcher = server.dispatcher
+        if dispatcher.task_settings.store.startswith(REDIS) and not dispatcher.has_given_key:
+            log.warning("%s", _NO_KEY)
         warn_of_names((tool.name, tool.input_schema) for tool in server.tools.values())
     _collect_less()
     return server

@@ -50,6 +50,8 @@ NONE_HIDDEN: Final[frozenset[str]] = frozenset()
 
 Key = tuple[type, str]
 """The type of a feature, and its name or URI."""
+Rules = dict[tuple[str, str], tuple[int, bool]]
+"""Whether features are enabled, by ("name", name) and ("tag", tag); the highest number decides."""
 CHANGING: Final = RLock()
 """Held while registries change: a change of an included server changes those that include it."""
 
@@ -125,7 +127,7 @@ class Registry:
         """The scopes of the servers through which such a feature is included, outermost first."""
         self._all: dict[Key, Feature] = {}
         """All features in the order of registration, disabled ones too."""
-        self._rules: dict[tuple[str, str], tuple[int, bool]] = {}
+        self._rules: Rules = {}
         """What was enabled and disabled, by name and by tag, with a number that increases."""
         self.inclusions: list[Follower] = []
         """The servers that this one includes."""
@@ -429,29 +431,46 @@ class Registry:
         """Enable or disable features by name or URI, and all that have one of the tags."""
         with CHANGING:
             self._require_names(names)
-            before = self._rules
-            number = 1 + max((number for number, _ in before.values()), default=0)
+            number = 1 + max((number for number, _ in self._rules.values()), default=0)
             selectors = [("name", name) for name in names] + [("tag", tag) for tag in tags]
-            self._rules = before | dict.fromkeys(selectors, (number, is_enabled))
-            features = self.features
-            new = [each for each in features if self.is_enabled(each) and not self.is_shown(each)]
-            claimed: set[tuple[int, Key]] = set()
-            try:
-                for follower in self.followers:
-                    for feature in new:
-                        follower.require_free(feature, claimed)
-            except ContractError:
-                self._rules = before
-                raise
-            gone = [each for each in features if self.is_shown(each) and not self.is_enabled(each)]
-            for feature in gone:
-                self._hide(feature)
-            for feature in new:
-                self._show(feature)
-            if new:
-                self._sort()
-            if new or gone:
-                self._changed(*new, *gone)
+            self._set_rules(self._rules | dict.fromkeys(selectors, (number, is_enabled)))
+
+    @property
+    def rules(self) -> Rules:
+        """What was enabled and disabled; see `merge_rules`."""
+        return self._rules
+
+    def merge_rules(self, rules: Rules) -> None:
+        """Enable and disable what another process has, unless that was done later here."""
+        with CHANGING:
+            merged = dict(self._rules)
+            for selector, rule in rules.items():
+                merged[selector] = max(rule, merged.get(selector, rule))
+            if merged != self._rules:
+                self._set_rules(merged)
+
+    def _set_rules(self, rules: Rules) -> None:
+        """Show and hide features as the rules say; raise, and change nothing, if names clash."""
+        before, self._rules = self._rules, rules
+        features = self.features
+        new = [each for each in features if self.is_enabled(each) and not self.is_shown(each)]
+        claimed: set[tuple[int, Key]] = set()
+        try:
+            for follower in self.followers:
+                for feature in new:
+                    follower.require_free(feature, claimed)
+        except ContractError:
+            self._rules = before
+            raise
+        gone = [each for each in features if self.is_shown(each) and not self.is_enabled(each)]
+        for feature in gone:
+            self._hide(feature)
+        for feature in new:
+            self._show(feature)
+        if new:
+            self._sort()
+        if new or gone:
+            self._changed(*new, *gone)
 
     def _require_names(self, names: Sequence[str]) -> None:
         known = dict.fromkeys(name for _, name in self._all)

@@ -99,12 +99,14 @@ class RedisClient:
         """Return the time by Redis's clock."""
         return time() + self._offset
 
+    @property
+    def is_cluster(self) -> bool:
+        """True if the keys are on several nodes."""
+        return isinstance(self._redis, RedisCluster)
+
     @asynccontextmanager
     async def waiting(self) -> AsyncIterator[Any]:
-        """Give a connection of redis-py without a time limit, to wait for messages; see FAILURES.
-
-        On a cluster it is one to any node.
-        """
+        """Give a client of redis-py without a time limit, to wait for messages; see FAILURES."""
         redis = self._connect(None)
         try:
             yield redis

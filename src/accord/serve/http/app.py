@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager, suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
-from accord.errors import AccordError, LifespanError
+from accord.errors import AccordError, LifespanError, StoreError
 from accord.model.caller import CALLER
 from accord.protocol import Cancel, Connection, Request, is_batch
 from accord.revisions import Revision
@@ -24,6 +24,8 @@ from accord.serve.http.access import AccessLog
 from accord.serve.http.endpoints import NO_FIGURES, Endpoints, OtherRoute
 from accord.serve.http.exchange import Exchange
 from accord.serve.http.execution import Execution, RequestRun
+from accord.serve.http.linking import links_of
+from accord.serve.http.links import Figures, Links, Relayed
 from accord.serve.http.policy import CallPolicy
 from accord.serve.http.replies import response_to, unacceptable, without_null_id
 from accord.serve.http.request import (
@@ -37,11 +39,11 @@ from accord.serve.http.request import (
     refuse,
     text,
 )
-from accord.serve.http.response import Response, refused
+from accord.serve.http.response import Response, refused, store_is_away
 from accord.serve.http.sessions import Session, process_of
 from accord.serve.http.settings import Settings, hosts_of
 from accord.serve.http.shared_sessions import SharedSessions
-from accord.serve.http.siblings import Figures, Relayed, Siblings
+from accord.serve.http.siblings import Siblings
 from accord.serve.lifespan import CALLS_SHARE, NOT_STARTED, Lifespans, ensure, log_lifespan
 from accord.serve.limits import CallLimits
 from accord.serve.pending_requests import PendingRequests
@@ -98,7 +100,8 @@ class App:
         `figures` are functions that return figures of this process for them.
         """
         self._server = server
-        self._siblings = siblings
+        self._links: Links | None
+        self._links, store = links_of(server, settings, siblings)
         if siblings is not None:
             set_worker_name(siblings.name)
         self._settings = settings
@@ -120,7 +123,9 @@ class App:
         self._policy = self._call_policy(limits)
         counting = None if most is None else self._policy
         self._execution = Execution(server, settings, self._requests, access, counting)
-        self._sessions = SharedSessions(server, settings, self._execution, self._requests, siblings)
+        self._sessions = SharedSessions(
+            server, settings, self._execution, self._requests, self._links, store
+        )
         self._endpoints = Endpoints(
             server, settings, self._execution, self._guard, page, siblings, figures
         )
@@ -129,6 +134,8 @@ class App:
         """The loop on which the server's lifespan has started; it may have none."""
         self._rates: RateSync | None = None
         """Shares the rates of calls with other processes."""
+        self._linked_on: asyncio.AbstractEventLoop | None = None
+        """The loop on which the links to other processes were opened."""
         self._deadline: float | None = None
         """Time of the loop by which the app has to end."""
         self._paths = frozenset({settings.path.rstrip("/"), settings.path.rstrip("/") + "/"})
@@ -181,8 +188,8 @@ class App:
         self._execution.close(at_once=at_once)
         self._sessions.close_listeners()
         self._requests.end()
-        if self._siblings is not None:
-            self._siblings.stop()
+        if self._links is not None:
+            self._links.stop()
 
     @asynccontextmanager
     async def lifespan(self, app: object = None) -> AsyncIterator[None]:
@@ -213,10 +220,15 @@ class App:
             await self._lifespans.start()
             await open_tasks(self._server.dispatcher)
             self._rates = await open_rates(self._server.dispatcher, self._rate)
-            self._started_on = loop
-            if self._siblings is not None:
-                figures = self._endpoints.figures
-                await self._siblings.start(self._sessions, self._answer_relayed, figures)
+            await self._start_links(loop)
+
+    async def _start_links(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Link this process to the others; raise StoreError if that is not possible."""
+        if self._links is not None and self._linked_on is not loop:
+            figures = self._endpoints.figures
+            await self._links.start(self._sessions, self._answer_relayed, figures)
+            self._linked_on = loop
+        self._started_on = loop
 
     async def _shut_down(self) -> None:
         """Take no further calls, wait for the open ones, then leave the server's lifespan."""
@@ -228,8 +240,10 @@ class App:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._execution.ended()
-        if self._siblings is not None:
-            await self._siblings.close()
+        if self._links is not None:
+            await self._sessions.flush()
+            await self._links.close()
+            self._linked_on = None
         self._sessions.drop_all()
         if self._rates is not None:
             await self._rates.close()
@@ -265,7 +279,7 @@ class App:
 
     def _is_started(self) -> bool:
         """True if there is no lifespan to start."""
-        if self._server.registry.has_lifespan:
+        if self._server.registry.has_lifespan or self._links is not None:
             return False
         if shared_rates(self._server.dispatcher, self._rate):
             return False
@@ -301,10 +315,10 @@ class App:
         try:
             await ensure(self._server.registry)
             self._rates = await open_rates(self._server.dispatcher, self._rate)
+            await self._start_links(loop)
         except AccordError as error:
             log_lifespan(error)
             return False
-        self._started_on = loop
         return True
 
     def answer(self, exchange: Exchange) -> "Response | Coroutine[Any, Any, Response | None]":
@@ -323,6 +337,8 @@ class App:
             return refused(head.refusal)
         if exchange.path not in self._paths:
             return self._endpoints.answer(exchange)
+        if head.session is not None and self._is_unread(exchange, head.session):
+            return self._answer_read(exchange, head.session)
         if exchange.method != "POST":
             return self._get_or_delete(exchange)
         if self._execution.find_loop() is not self._started_on and not self._is_started():
@@ -344,6 +360,22 @@ class App:
         refusal = await admission
         if refusal is not None:
             return refusal
+        found = self.answer(exchange)
+        return found if isinstance(found, Response) else await found
+
+    def _is_unread(self, exchange: Exchange, session_id: str) -> bool:
+        """True if the session of a request is to be read from the store first."""
+        has_sessions = exchange.head.revision is not None and not self._settings.stateless
+        return has_sessions and self._sessions.is_unread(session_id, exchange.principal)
+
+    async def _answer_read(self, exchange: Exchange, session_id: str) -> Response | None:
+        """Answer a request once its session is read from the store."""
+        try:
+            session = await self._sessions.load(session_id, exchange.principal)
+        except StoreError:
+            return store_is_away()
+        if isinstance(session, Refusal):
+            return refused(session)
         found = self.answer(exchange)
         return found if isinstance(found, Response) else await found
 
@@ -369,9 +401,8 @@ class App:
         if not has_sessions or method not in ("GET", "DELETE"):
             allow = "POST, GET, DELETE" if has_sessions else "POST"
             return refused(refuse(405, f"Method {method} not allowed; use {allow}"), allow=allow)
-        session = (
-            refuse(503, SHUTTING_DOWN) if self._execution.is_closing else self._session(exchange)
-        )
+        is_ending = self._execution.is_closing and not exchange.is_relayed
+        session = refuse(503, SHUTTING_DOWN) if is_ending else self._session(exchange)
         if isinstance(session, Refusal):
             return refused(session)
         if method == "DELETE":
@@ -386,8 +417,12 @@ class App:
         last_event = text(exchange.head.fields.get(b"last-event-id"))
         if last_event is not None and not exchange.is_relayed:
             worker = process_of(last_event)
-            if self._siblings is not None and self._siblings.has(worker):
-                return await self._siblings.relay(worker, exchange, b"")
+            if self._links is not None and self._links.has(worker):
+                return await self._links.relay(worker, exchange, b"")
+            try:
+                await self._sessions.resumed(session, last_event)
+            except StoreError:
+                return store_is_away()
         self._sessions.told = []
         place = (session.listen(), 0) if last_event is None else session.resume(last_event)
         if place is None:
@@ -431,8 +466,8 @@ class App:
     ) -> Response | RequestRun | Coroutine[Any, Any, Response | None]:
         """Return the response to a message, or what to await for it; see `CALLER`."""
         owner = _owner_of(body) if _PARKED in body and not exchange.is_relayed else ""
-        if self._siblings is not None and self._siblings.has(owner):
-            return self._siblings.relay(owner, exchange, body)
+        if self._links is not None and self._links.has(owner):
+            return self._links.relay(owner, exchange, body)
         before = None if exchange.grant is None else CALLER.set(exchange.grant.caller)
         try:
             run, ready = self._parse(body, exchange)

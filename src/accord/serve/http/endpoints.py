@@ -10,6 +10,7 @@ from accord.errors import ContractError
 from accord.model.caller import CALLER
 from accord.serve.http.exchange import Exchange
 from accord.serve.http.execution import Execution
+from accord.serve.http.links import Figures
 from accord.serve.http.request import (
     HEALTH,
     NOT_PUBLIC,
@@ -21,7 +22,7 @@ from accord.serve.http.request import (
 )
 from accord.serve.http.response import Response, refused, retry_after
 from accord.serve.http.settings import Settings
-from accord.serve.http.siblings import Figures, Siblings
+from accord.serve.http.siblings import Siblings
 from accord.server import Server
 from accord.telemetry import ToolStats
 

@@ -17,8 +17,8 @@ from accord.serve.http.access import AccessLog
 from accord.serve.http.address import Address, listening
 from accord.serve.http.app import App
 from accord.serve.http.endpoints import NO_FIGURES, OtherRoute
+from accord.serve.http.links import Figures
 from accord.serve.http.settings import Settings, hosts_of
-from accord.serve.http.siblings import Figures
 from accord.serve.lifespan import CALLS_SHARE
 from accord.server import Server
 

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from accord.protocol import messages
-from accord.serve.http.request import Header, Refusal
+from accord.serve.http.request import Header, Refusal, refuse
 
 JSON: Final = b"application/json"
 TEXT: Final = b"text/plain; charset=utf-8"
@@ -40,6 +40,12 @@ class Response(msgspec.Struct, frozen=True):
 def retry_after(seconds: float) -> Header:
     """Return the header with the whole seconds after which to try again."""
     return (b"retry-after", b"%d" % max(1, ceil(seconds)))
+
+
+def store_is_away() -> Response:
+    """Return the response to a request that needs the store while that cannot be reached."""
+    found = refused(refuse(503, "What this needs cannot be reached now; try again later"))
+    return Response(503, found.body, (*found.more_headers, retry_after(1)))
 
 
 def refused(refusal: Refusal, *, allow: str | None = None) -> Response:

@@ -1,7 +1,8 @@
 """Sessions of the handshake era, as far as this process serves them."""
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from random import uniform
 from time import monotonic
 from typing import Final
@@ -19,6 +20,7 @@ _MOST_ENDED: Final = 100_000  # sessions that have ended before their ids expire
 _ANNOUNCEMENTS: Final = 4  # of a session in use, in the time in which it would expire
 _OF: Final = "."
 _RECONNECT: Final = (0.1, 1.0)  # seconds in which the clients of a process that ends come back
+_LISTENING: Final = "l"  # in the name of a stream that belongs to no call
 _MOST_KEPT: Final = MAX_SUBSCRIPTIONS + len(KINDS)  # changes for a client that does not listen yet
 
 
@@ -29,6 +31,10 @@ class Unverified:
 UNVERIFIED: Final = Unverified()
 Principal = bytes | Unverified | None
 """A client's identity; None for a client without one."""
+
+
+KeepEvent = Callable[[str, int, bytes | None], None]
+"""Takes the name of a stream, the number of an event and its message, or None for the end."""
 
 
 class Session:
@@ -42,6 +48,7 @@ class Session:
         "_unheard",
         "connection",
         "expires",
+        "keep_event",
         "listeners",
         "listening_workers",
         "principal",
@@ -76,6 +83,8 @@ class Session:
         """The streams of this session's GET requests, with the number of followers."""
         self.listening_workers: frozenset[str] = frozenset()
         """The other workers that have such streams."""
+        self.keep_event: KeepEvent | None = None
+        """Stores the events of its streams, if other processes may serve them."""
         self._streams: OrderedDict[str, Stream] = OrderedDict()
         self._opened = 0
         self._unheard: dict[bytes, None] = {}
@@ -93,15 +102,36 @@ class Session:
     def open_stream(self, *, of_session: bool = False) -> Stream:
         """Open a stream; above the limit the oldest is dropped, those of calls first."""
         self._opened += 1
-        name = f"{self._opened}{_OF}{self.connection.origin}"
+        kind = _LISTENING if of_session else ""
+        name = f"{self._opened}{kind}{_OF}{self.connection.origin}"
         stream = Stream(name, of_session=of_session)
+        self._add(stream)
         if self.connection.primes_streams:
             stream.append(PRIMING)
+        return stream
+
+    def has_stream(self, name: str) -> bool:
+        """True if a stream can be resumed here."""
+        return name in self._streams
+
+    def adopt(self, name: str, first: int, events: Sequence[bytes], *, is_closed: bool) -> None:
+        """Take over a stream of a process that has ended, with its events from a number on.
+
+        One of a call ends with its last event: the call has ended with the process.
+        """
+        of_session = name.partition(_OF)[0].endswith(_LISTENING)
+        stream = Stream.of_events(name, first, events, of_session=of_session)
+        self._add(stream)
+        if is_closed or not of_session:
+            stream.close()
+
+    def _add(self, stream: Stream) -> None:
+        if self.keep_event is not None:
+            stream.keep = partial(self.keep_event, stream.name)
         self._streams[stream.name] = stream
         while len(self._streams) > _MOST_STREAMS:
             of_calls = (each.name for each in self._streams.values() if not each.of_session)
             del self._streams[next(of_calls, None) or next(iter(self._streams))]
-        return stream
 
     def listen(self) -> Stream:
         """Open a stream for messages that belong to no call."""
@@ -189,8 +219,13 @@ class Sessions:
         *,
         on_end: Callable[[SessionId], None] = lambda _: None,
         on_use: Callable[[Session], None] = lambda _: None,
+        is_stored: bool = False,
     ) -> None:
-        """`on_end` and `on_use` tell other workers that a session has ended or is in use."""
+        """`on_end` and `on_use` tell other workers that a session has ended or is in use.
+
+        If what changes a session `is_stored`, one that is dropped can be served again.
+        """
+        self._is_stored = is_stored
         self._ids = ids
         self._limit = limit
         self._idle_seconds = idle_seconds
@@ -205,6 +240,9 @@ class Sessions:
 
     def __len__(self) -> int:
         return len(self._by_id)
+
+    def __contains__(self, session_id: str) -> bool:
+        return session_id in self._by_id
 
     def add(self, session: Session) -> bool:
         """Add a session; False if too many are in use."""
@@ -305,7 +343,7 @@ class Sessions:
 
     def _drop(self, session: Session) -> None:
         """Drop a session from memory."""
-        if session.connection.is_changed:
+        if session.connection.is_changed and not self._is_stored:
             self.end(session)
         else:
             self._forget(session)

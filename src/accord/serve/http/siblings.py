@@ -8,19 +8,33 @@ on a connection of its own.
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, Protocol
-
-import msgspec
+from typing import Any, Final
 
 from accord.child_process import PipeClosed
-from accord.model.changes import Change, Kind, ListChanged, Updated
-from accord.serve.http.exchange import EVENT_STREAM, Exchange, Message
-from accord.serve.http.request import Header, refuse
-from accord.serve.http.response import Response, refused
-from accord.signing import BadSignature, Signer
+from accord.serve.http.exchange import Exchange
+from accord.serve.http.links import (
+    ACK_SECONDS,
+    GONE,
+    Ack,
+    AnswerRelayed,
+    Figures,
+    Frame,
+    Hello,
+    Linked,
+    Sent,
+    SessionState,
+    Wanted,
+    decode_frame,
+    encode_frame,
+    no_owner,
+    relay_through,
+    serve_relayed,
+)
+from accord.serve.http.response import Response
+from accord.signing import Signer
 
 log = logging.getLogger("accord")
 
@@ -30,134 +44,7 @@ _NAME_BYTES: Final = 4
 _HEADER: Final = 4  # bytes of the length of a frame
 _MAX_FRAME: Final = 64 * 1024 * 1024
 _MAX_UNSENT: Final = 64 * 1024 * 1024  # bytes for a worker that reads nothing: its link is closed
-_ACK_SECONDS: Final = 1.0  # for a worker that is busy: after that it is not waited for
 _RETRY_SECONDS: Final = 0.5
-_ENDED: Final = "The worker that has what this request is about has ended; try again"
-
-
-class Forwarded(msgspec.Struct, frozen=True, tag="forwarded"):
-    """A message of a client for the session in another worker."""
-
-    session: str
-    message: bytes
-
-
-class Ended(msgspec.Struct, frozen=True, tag="ended"):
-    """A session has ended."""
-
-    session: str
-
-
-class AllEnded(msgspec.Struct, frozen=True, tag="all ended"):
-    """The sessions that have ended: their nonces, with the time at which their ids expire."""
-
-    sessions: dict[str, int]
-
-
-class Listening(msgspec.Struct, frozen=True, tag="listening"):
-    """A worker has begun or ended to follow a session for its client."""
-
-    session: str
-    is_open: bool
-
-
-class Used(msgspec.Struct, frozen=True, tag="used"):
-    """A session is in use, and must not expire."""
-
-    session: str
-
-
-class Changed(msgspec.Struct, frozen=True, tag="changed"):
-    """A list of the server has changed, or a resource."""
-
-    kind: Kind | None
-    uri: str | None
-
-    @classmethod
-    def of(cls, change: Change) -> "Changed":
-        """Return the message for a change."""
-        return cls(None, change.uri) if isinstance(change, Updated) else cls(change.kind, None)
-
-    @property
-    def change(self) -> Change:
-        """The change."""
-        return Updated(self.uri or "") if self.kind is None else ListChanged(self.kind)
-
-
-class Wanted(msgspec.Struct, frozen=True, tag="wanted"):
-    """A question for figures of a worker, such as its counters; the acknowledgement has them."""
-
-    what: str
-
-
-Linked = Forwarded | Ended | AllEnded | Listening | Used | Changed | Wanted
-"""A message on a link."""
-Figures = Mapping[str, Callable[[], bytes]]
-"""Functions that return figures of this process, by name."""
-
-
-class _Hello(msgspec.Struct, frozen=True, tag="hello"):
-    name: str
-    proof: str
-    """The name, signed: the other side has the key."""
-    is_relay: bool = False
-
-
-class _Sent(msgspec.Struct, frozen=True, tag="sent"):
-    number: int
-    """For the acknowledgement; 0 if none is wanted."""
-    message: Linked
-
-
-class _Ack(msgspec.Struct, frozen=True, tag="ack"):
-    number: int
-    body: bytes = b""
-
-
-class _Request(msgspec.Struct, frozen=True, tag="request"):
-    method: str
-    path: str
-    headers: list[Header]
-    body: bytes
-    address: str | None
-
-
-class _Start(msgspec.Struct, frozen=True, tag="start"):
-    status: int
-    headers: list[Header]
-
-
-class _Body(msgspec.Struct, frozen=True, tag="body"):
-    body: bytes
-    more: bool
-
-
-_Frame = _Hello | _Sent | _Ack | _Request | _Start | _Body
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(_Frame).decode
-_FRAMING: Final = (b"content-type", b"content-length", b"connection")
-_GONE: Final = (PipeClosed, OSError, EOFError, msgspec.MsgspecError, BadSignature)
-"""The other side has ended, or is not a worker."""
-
-
-class SessionState(Protocol):
-    """The sessions of a worker."""
-
-    def take(self, worker: str, message: Linked) -> None:
-        """Take a message of another worker."""
-
-    def greeting(self) -> Iterable[Linked]:
-        """Return the messages that tell a new worker the state of all sessions."""
-
-    def lose(self, worker: str) -> None:
-        """Forget a worker that has ended."""
-
-
-AnswerRelayed = Callable[
-    [str, str, list[Header], bytes, "Relayed"],
-    Response | Coroutine[Any, Any, Response | None],
-]
-"""Answers a request of another worker, by its method, path, headers, body and connection."""
 
 
 class Siblings:
@@ -208,25 +95,22 @@ class Siblings:
             with suppress(OSError):
                 (self._folder / (self.name + _SUFFIX)).unlink()
         if self._relayed:  # their streams have ended, and are sent to the end
-            await asyncio.wait(self._relayed, timeout=_ACK_SECONDS)
+            await asyncio.wait(self._relayed, timeout=ACK_SECONDS)
         for link in list(self._links.values()):
             link.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def send(self, worker: str, message: Linked) -> bool:
-        """Send a message to one worker; False if it has ended."""
-        link = self._links.get(worker)
-        if link is None:
-            return False
-        link.send(_Sent(0, message))
-        return True
+    def send(self, worker: str, message: Linked) -> "Awaitable[list[bytes]]":
+        """Send a message to one worker that is linked."""
+        self._links[worker].send(Sent(0, message))
+        return _Acks([])
 
     def tell(self, message: Linked) -> None:
         """Send a message to all workers."""
         for link in self._links.values():
-            link.send(_Sent(0, message))
+            link.send(Sent(0, message))
 
     def tell_threadsafe(self, message: Linked) -> None:
         """Send a message to all workers, from any thread."""
@@ -247,29 +131,8 @@ class Siblings:
         try:
             reader, writer = await self._connect(worker, is_relay=True)
         except OSError:
-            return refused(refuse(502, _ENDED))
-        fields = [*exchange.head.fields.items()]
-        _write(writer, _Request(exchange.method, exchange.path, fields, body, exchange.address))
-        waits = [
-            asyncio.ensure_future(exchange.gone()),
-            asyncio.ensure_future(self._closing.wait()),
-        ]
-        passing = asyncio.ensure_future(_pass_on(reader, exchange))
-        try:
-            await asyncio.wait({passing, *waits}, return_when=asyncio.FIRST_COMPLETED)
-            if passing.done():
-                return passing.result()
-            if exchange.has_started:
-                await exchange.send({"type": "http.response.body", "body": b""})
-                return None
-            return refused(refuse(503, "The server is about to end"))
-        except _GONE:
-            return None if exchange.has_started else refused(refuse(502, _ENDED))
-        finally:
-            for task in (*waits, passing):
-                task.cancel()
-            await asyncio.gather(passing, *waits, return_exceptions=True)
-            writer.close()
+            return no_owner()
+        return await relay_through(_SocketPipe(reader, writer), exchange, body, self._closing)
 
     async def _connect(
         self, worker: str, *, is_relay: bool
@@ -277,7 +140,7 @@ class Siblings:
         path = self._folder / (worker + _SUFFIX)
         reader, writer = await asyncio.open_unix_connection(path)
         proof = self._signer.sign(_PURPOSE, self.name.encode())
-        _write(writer, _Hello(self.name, proof, is_relay))
+        _write(writer, Hello(self.name, proof, is_relay))
         return reader, writer
 
     async def _link(self, worker: str) -> None:
@@ -295,7 +158,7 @@ class Siblings:
         link = _Link(writer)
         self._links[worker] = link
         for message in self._sessions.greeting():
-            link.send(_Sent(0, message))
+            link.send(Sent(0, message))
         task = asyncio.ensure_future(self._receive(worker, reader, link))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -307,18 +170,18 @@ class Siblings:
         self._tasks.add(task)
         try:
             hello = await _read(reader)
-            if not isinstance(hello, _Hello):
+            if not isinstance(hello, Hello):
                 return
             if self._signer.verify(_PURPOSE, hello.proof) != hello.name.encode():
                 return
             if hello.is_relay:
                 self._relayed.add(task)
-                await self._serve_relayed(reader, writer)
+                await serve_relayed(_SocketPipe(reader, writer), self._answer)
                 writer.close()
                 await writer.wait_closed()
             else:
                 await self._follow(hello.name, reader, writer)
-        except _GONE:
+        except GONE:
             pass
         except asyncio.CancelledError:
             if not self._closing.is_set():
@@ -332,13 +195,13 @@ class Siblings:
         try:
             while True:
                 frame = await _read(reader)
-                if isinstance(frame, _Ack):
+                if isinstance(frame, Ack):
                     link.acknowledge(frame)
-                elif isinstance(frame, _Sent):
+                elif isinstance(frame, Sent):
                     body = self._take(worker, frame.message)
                     if frame.number:
-                        link.send(_Ack(frame.number, body))
-        except _GONE:
+                        link.send(Ack(frame.number, body))
+        except GONE:
             pass
         finally:
             link.close()
@@ -359,26 +222,6 @@ class Siblings:
             log.exception("A message of another worker failed")
         return b""
 
-    async def _serve_relayed(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        request = await _read(reader)
-        if not isinstance(request, _Request):
-            return
-        connection = Relayed(reader, writer, request.address)
-        try:
-            found = self._answer(
-                request.method, request.path, request.headers, request.body, connection
-            )
-            response = found if isinstance(found, Response) else await found
-        except Exception:
-            log.exception("A request failed")
-            return
-        if response is not None:
-            start = {"type": "http.response.start", "status": response.status}
-            await connection.send(start | {"headers": response.headers()})
-            await connection.send({"type": "http.response.body", "body": response.body})
-
 
 class _Link:
     """The connection to one worker."""
@@ -388,7 +231,7 @@ class _Link:
         self._numbers = 0
         self._waiting: dict[int, asyncio.Future[bytes]] = {}
 
-    def send(self, frame: _Sent | _Ack) -> None:
+    def send(self, frame: Sent | Ack) -> None:
         """Send a frame; a worker that reads nothing loses its link."""
         if self._writer.is_closing():
             return
@@ -403,10 +246,10 @@ class _Link:
         future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         future.add_done_callback(lambda _: self._waiting.pop(number, None))
         self._waiting[number] = future
-        self.send(_Sent(number, message))
+        self.send(Sent(number, message))
         return future
 
-    def acknowledge(self, ack: _Ack) -> None:
+    def acknowledge(self, ack: Ack) -> None:
         """Take an acknowledgement."""
         future = self._waiting.get(ack.number)
         if future is not None and not future.done():
@@ -431,73 +274,51 @@ class _Acks:
     async def _wait(self) -> list[bytes]:
         if not self._futures:
             return []
-        done, late = await asyncio.wait(self._futures, timeout=_ACK_SECONDS)
+        done, late = await asyncio.wait(self._futures, timeout=ACK_SECONDS)
         for future in late:
             future.cancel()
         return [future.result() for future in done if not future.cancelled()]
 
 
-class Relayed:
-    """ASGI's receive and send for a request that another worker has relayed."""
+class _SocketPipe:
+    """A connection for one request."""
 
-    def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, address: str | None
-    ) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
-        self.scope = {"client": None if address is None else (address, 0)}
 
-    async def receive(self) -> Message:
-        """Wait until the client or its worker is gone."""
+    @property
+    def is_closing(self) -> bool:
+        """True if nothing can be written any more."""
+        return self._writer.is_closing()
+
+    async def read(self) -> Frame:
+        """Return the next frame."""
+        return await _read(self._reader)
+
+    async def ended(self) -> None:
+        """Wait until the other side has closed it."""
         with suppress(OSError):
             await self._reader.read()
-        return {"type": "http.disconnect"}
 
-    async def send(self, message: Message) -> None:
-        """Send a part of the response to the worker of the client, unless that is gone."""
-        if self._writer.is_closing():
-            return
-        if message["type"] == "http.response.start":
-            _write(self._writer, _Start(message["status"], list(message["headers"])))
-        else:
-            _write(self._writer, _Body(bytes(message["body"]), message.get("more_body", False)))
-        with suppress(OSError):
-            await self._writer.drain()
+    async def write(self, frame: Frame) -> None:
+        """Write a frame, and wait until there is room for more."""
+        _write(self._writer, frame)
+        await self._writer.drain()
+
+    def close(self) -> None:
+        """Close it."""
+        self._writer.close()
 
 
-async def _pass_on(reader: asyncio.StreamReader, exchange: Exchange) -> Response | None:
-    """Pass the response of another worker on to the client."""
-    start = await _read(reader)
-    if not isinstance(start, _Start):
-        raise PipeClosed
-    kind = dict(start.headers).get(b"content-type", b"")
-    if kind != EVENT_STREAM:
-        more = tuple(each for each in start.headers if each[0] not in _FRAMING)
-        return Response(start.status, (await _read_body(reader)).body, more, kind)
-    exchange.has_started = True
-    head = {"type": "http.response.start", "status": start.status, "headers": start.headers}
-    await exchange.send(head)
-    while (part := await _read_body(reader)).more:
-        await exchange.send({"type": "http.response.body", "body": part.body, "more_body": True})
-    await exchange.send({"type": "http.response.body", "body": part.body})
-    return None
-
-
-async def _read_body(reader: asyncio.StreamReader) -> _Body:
-    found = await _read(reader)
-    if not isinstance(found, _Body):
-        raise PipeClosed
-    return found
-
-
-async def _read(reader: asyncio.StreamReader) -> _Frame:
+async def _read(reader: asyncio.StreamReader) -> Frame:
     length = int.from_bytes(await reader.readexactly(_HEADER), "little")
     if length > _MAX_FRAME:
         raise PipeClosed
-    found: _Frame = _decode(await reader.readexactly(length))
+    found: Frame = decode_frame(await reader.readexactly(length))
     return found
 
 
-def _write(writer: asyncio.StreamWriter, frame: _Frame) -> None:
-    body = _encode(frame)
+def _write(writer: asyncio.StreamWriter, frame: Frame) -> None:
+    body = encode_frame(frame)
     writer.write(len(body).to_bytes(_HEADER, "little") + body)

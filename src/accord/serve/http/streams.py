@@ -2,9 +2,9 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncIterator, Callable, Generator, Sequence
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from accord.budget import Budget
 from accord.protocol.messages import MAX_SUBSCRIPTIONS
@@ -19,6 +19,10 @@ _KEPT: Final = Budget(32 * 1024 * 1024)
 KEEP_ALIVE: Final = b":\n\n"
 PRIMING: Final = b""
 """An empty event whose id a client can resume from."""
+
+
+Keep = Callable[[int, bytes | None], None]
+"""Takes the number of an event and its message, or None for the end of the stream."""
 
 
 class Stream:
@@ -40,9 +44,22 @@ class Stream:
         self._closed = False
         self._pause: float | None = None
         self._changed = asyncio.Event()
+        self.keep: Keep | None = None
+        """Stores the events for other processes, if the session has a store."""
+
+    @classmethod
+    def of_events(cls, name: str, first: int, events: Sequence[bytes], *, of_session: bool) -> Self:
+        """Return a stream that another process has begun, with its events from a number on."""
+        stream = cls(name, of_session=of_session)
+        stream.count = first
+        for event in events:
+            stream.append(event)
+        return stream
 
     def append(self, message: bytes) -> None:
         """Add a message. It is one line: JSON has no bare CR or LF, so neither has the event."""
+        if self.keep is not None:
+            self.keep(self.count, message)
         self._events.append(message)
         self._size += len(message)
         _KEPT.add(len(message))
@@ -88,6 +105,8 @@ class Stream:
 
     def close(self) -> None:
         """Mark the stream as complete."""
+        if self.keep is not None and not self._closed:
+            self.keep(self.count, None)
         self._closed = True
         self._wake()
 

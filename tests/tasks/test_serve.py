@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from time import monotonic, perf_counter, sleep
@@ -30,8 +30,26 @@ def serving(*words: str, lease: float = 1.0) -> HttpServer:
     return HttpServer(command, cwd=SAMPLES, env={**ENVIRONMENT, "LEASE": str(lease)})
 
 
-def post(server: HttpServer, method: str, params: Message, capabilities: Message = DECLARED) -> Any:
+def post(
+    server: HttpServer,
+    method: str,
+    params: Message,
+    capabilities: Message = DECLARED,
+    token: str | None = None,
+) -> Any:
     """The reply to a request, on a connection of its own."""
+    _, reply, _ = exchange(server, method, params, capabilities, token)
+    return reply
+
+
+def exchange(
+    server: HttpServer,
+    method: str,
+    params: Message,
+    capabilities: Message = DECLARED,
+    token: str | None = None,
+) -> tuple[int, Any, Mapping[str, str]]:
+    """The status, reply and headers of the response to a request."""
     message = {
         "jsonrpc": "2.0",
         "id": next(_IDS),
@@ -46,10 +64,13 @@ def post(server: HttpServer, method: str, params: Message, capabilities: Message
     }
     if "taskId" in params or "name" in params:
         headers["mcp-name"] = params.get("taskId") or params["name"]
+    if token is not None:
+        headers["authorization"] = f"Bearer {token}"
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
     try:
         connection.request("POST", "/mcp", json.dumps(message), headers)
-        return json.loads(connection.getresponse().read())
+        response = connection.getresponse()
+        return response.status, json.loads(response.read()), response.headers
     finally:
         connection.close()
 

@@ -70,10 +70,12 @@ class Originals:
 
     def _drop(self) -> None:
         """Drop the oldest beyond the limits; they are in the order of their time."""
-        for original_id, original in list(self._kept.items()):
+        while self._kept:
+            oldest = next(iter(self._kept))
+            original = self._kept[oldest]
             if self._size <= self._max_bytes and self._is_fresh(original):
                 return
-            del self._kept[original_id]
+            del self._kept[oldest]
             self._size -= len(original.reply)
 
     # Files, for other workers

@@ -7,9 +7,9 @@ from typing import Any, Final, cast
 import msgspec
 
 from accord.errors import ContractError
-from accord.model.answer import KINDS, Answer, FieldError, Kind, Notice, Page, Problem
+from accord.model.answer import KINDS, Answer, Encoded, FieldError, Kind, Notice, Page, Problem
 from accord.model.content import Annotations, Audio, Block, Embedded, Image, Link
-from accord.model.plain import as_plain, attempt
+from accord.model.plain import attempt, valid_json
 from accord.model.response import META_KEY, Failure, Response
 from accord.model.values import MAX_DEPTH
 from accord.reader.known_shapes import Reply, warnings_from
@@ -30,6 +30,7 @@ _KIND_NAMES: Final = ("type", "error_type", "kind")
 _FIELDS: Final = ("fields", "validation_errors", "validationErrors")
 _SEVERITIES: Final = ("info", "warning", "error")
 _NOTHING: Final = ("null", "")
+_encode: Final = msgspec.json.Encoder().encode
 
 
 # As an Answer or a Problem
@@ -61,7 +62,7 @@ def _answer(reading: Reading) -> Answer[Any]:
 
 
 def _valid(value: Any) -> Any:
-    return as_plain(value, deepest=_DEEPEST, is_valid=True)
+    return valid_json(value, _DEEPEST)
 
 
 def _valid_page(page: Page) -> Page:
@@ -243,6 +244,9 @@ def _rendered(
         if profile not in _OWN_SHAPES and _has_own_page(outcome, tool):
             outcome = msgspec.structs.replace(outcome, page_in_data=True)
     data = None if isinstance(outcome, Problem) else outcome.data
+    if isinstance(outcome, Answer) and isinstance(data, dict | list):  # it is valid already
+        encoded = Encoded(_encode(data), is_checked=True)
+        outcome = msgspec.structs.replace(outcome, data=encoded)
     result = render(
         outcome,
         tool=tool,
@@ -341,12 +345,15 @@ def _with_rest(
         kept = {name: _valid(each) for name, each in meta.items() if name not in _OWN_META}
         if kept:
             result["_meta"] = kept | result.get("_meta", {})
-    for name, each in find(original, Notes()).extras.items():
+    extras = {} if _USUAL.issuperset(original) else find(original, Notes()).extras
+    for name, each in extras.items():
         if each != _member(reading.value, name):
             result.setdefault(name, _valid(each))
     return result
 
 
+_USUAL: Final = frozenset({"content", "structuredContent", "isError", "_meta", "resultType"})
+"""The members of a result that MCP has."""
 _OWN_META: Final = frozenset({META_KEY, "fastmcp"})
 """What is said of the form of the original result, not of the new one."""
 

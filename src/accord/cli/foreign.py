@@ -1,6 +1,7 @@
 """Foreign servers as targets: URLs, command lines, and files that list them."""
 
 from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from accord.cli.terminal import visible
 from accord.errors import ContractError
 from accord.gateway import Gateway, UpstreamSpec, spec_of
 from accord.gateway.config import read_config
+from accord.gateway.names import NameFile
 from accord.server import Server
 
 
@@ -27,7 +29,19 @@ def gateway_server(
         return _named(found)
 
     files = [target.servers for target in targets if target.servers is not None]
-    return Gateway(specs(), source=specs, files=files).server
+    return Gateway(specs(), source=specs, files=files, names=_name_file(targets)).server
+
+
+def _name_file(targets: Sequence[Target]) -> NameFile:
+    """Return the file for the names of these targets, in whatever order they are given."""
+    from accord.auth.sign_in.store import state_folder  # slow to import
+
+    words = sorted(
+        [target.name or "", str(target.servers.resolve() if target.servers else target.target)]
+        for target in targets
+    )
+    digest = blake2b(repr(words).encode(errors="surrogatepass"), digest_size=16).hexdigest()
+    return NameFile(state_folder() / "gateway" / f"{digest}.json")
 
 
 def _specs_of(target: Target, options: Mapping[str, Any]) -> list[UpstreamSpec]:

@@ -1,11 +1,21 @@
 """Names of upstream tools and prompts: bare where unique, else with the name of their server."""
 
+import logging
+import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import blake2b
+from pathlib import Path
 from typing import Final
 
+import msgspec
+
+log = logging.getLogger("accord")
+
 MAX_NAME: Final = 64
+_MOST_KEPT: Final = 100_000
+"""Names that are kept of features that are not listed any more."""
 _UNUSABLE: Final = re.compile(r"[^A-Za-z0-9_-]")
 _DIGITS: Final = 8
 _TAIL: Final = 15
@@ -53,10 +63,12 @@ class Names:
         found = self._names.get(key)
         if found is not None and not is_taken(found):
             return found
-        for candidate in self._candidates(server, own, prefix):
+        for number, candidate in enumerate(self._candidates(server, own, prefix)):
             if self._owners.get(candidate, key) == key and not is_taken(candidate):
                 self._names[key] = candidate
                 self._owners[candidate] = key
+                if number:
+                    log.warning("%.200r of server %s is served as %s", own, server, candidate)
                 return candidate
         raise AssertionError("a hash of the whole name is free")
 
@@ -76,7 +88,101 @@ class Names:
         """Return the server and own name of a feature."""
         return self._owners.get(name)
 
+    def given(self) -> list[tuple[str, str, str]]:
+        """Return all names: server, own name and name."""
+        return [(server, own, name) for (server, own), name in self._names.items()]
+
+    def restore(self, given: Iterable[tuple[str, str, str]]) -> None:
+        """Use names that were given in another process, where there are none yet."""
+        for server, own, name in given:
+            is_valid = valid_name(name, self._max_length) == name
+            if is_valid and (server, own) not in self._names and name not in self._owners:
+                self._names[server, own] = name
+                self._owners[name] = (server, own)
+
+    @property
+    def are_too_many(self) -> bool:
+        """True if there are so many that those not listed any more have to be dropped."""
+        return len(self._names) > _MOST_KEPT
+
+    def drop_unlisted(self, listed: Collection[tuple[str, str]]) -> None:
+        """Free the names of features that are not listed any more."""
+        for key in [each for each in self._names if each not in listed]:
+            del self._owners[self._names.pop(key)]
+
     def forget(self, server: str) -> None:
         """Free the names of a server that is not configured any more."""
         for key in [each for each in self._names if each[0] == server]:
             del self._owners[self._names.pop(key)]
+
+
+class _Kept(msgspec.Struct):
+    """The content of a NameFile."""
+
+    prefixes: dict[str, str | None] = {}
+    """The servers, each with its prefix: names with another one are not used."""
+    tools: list[tuple[str, str, str]] = []
+    prompts: list[tuple[str, str, str]] = []
+
+
+class NameFile:
+    """Keeps names in a file: they are the same after a restart, and in each process."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @contextmanager
+    def merged(
+        self, tools: Names, prompts: Names, prefixes: Mapping[str, str | None]
+    ) -> Iterator[None]:
+        """Restore the names of the file; keep those that are given meanwhile.
+
+        One process at a time does so. Without a folder to write to, names are as in a new file.
+        """
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lock = os.open(self._path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            log.warning("the names of tools are not kept: %s", error.strerror)
+            yield
+            return
+        try:
+            _lock(lock)
+            before = self._read()
+            same = {
+                name for name, each in prefixes.items() if before.prefixes.get(name, "") == each
+            }
+            tools.restore(each for each in before.tools if each[0] in same)
+            prompts.restore(each for each in before.prompts if each[0] in same)
+            yield
+            after = _Kept(dict(prefixes), tools.given(), prompts.given())
+            if after != before:
+                self._write(after)
+        finally:
+            os.close(lock)
+
+    def _read(self) -> _Kept:
+        try:
+            return msgspec.json.decode(self._path.read_bytes(), type=_Kept)
+        except FileNotFoundError:
+            return _Kept()
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+            log.warning("%s is not used: %.200s", self._path, error)
+            return _Kept()
+
+    def _write(self, kept: _Kept) -> None:
+        part = self._path.with_suffix(f".{os.getpid()}")
+        try:
+            part.write_bytes(msgspec.json.encode(kept))
+            part.replace(self._path)
+        except (OSError, UnicodeEncodeError) as error:
+            log.warning("the names of tools are not kept: %s", error)
+
+
+def _lock(descriptor: int) -> None:
+    """Wait for the lock of an open file; it ends with the file."""
+    try:
+        import fcntl
+    except ImportError:  # Windows: the last process to write wins
+        return
+    fcntl.flock(descriptor, fcntl.LOCK_EX)

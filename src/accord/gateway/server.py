@@ -4,7 +4,7 @@ import asyncio
 import logging
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Final, Unpack
 
@@ -13,7 +13,7 @@ import msgspec
 from accord.errors import ContractError
 from accord.gateway.config import changed_paths
 from accord.gateway.features import completers_of, is_served, prompt_of, resource_of, tool_of
-from accord.gateway.names import Names
+from accord.gateway.names import MAX_NAME, NameFile, Names
 from accord.gateway.spec import UpstreamOptions, UpstreamSpec, spec_of
 from accord.gateway.upstreams import Upstream
 from accord.model.changes import Updated
@@ -26,6 +26,7 @@ from accord.server.registry import Feature, key_of
 log = logging.getLogger("accord")
 
 _MAX_FEATURES: Final = 50_000
+_MIN_NAME: Final = 32
 _LOOK: Final = 1.0
 """Seconds between two looks at the files."""
 Entry = Mapping[str, Any]
@@ -52,13 +53,21 @@ class Gateway:
         name: str | None = None,
         source: Callable[[], Sequence[UpstreamSpec]] | None = None,
         files: Sequence[Path] = (),
+        max_name: int = MAX_NAME,
+        names: NameFile | None = None,
     ) -> None:
-        """`source` returns the upstreams anew when one of the `files` changes, or at SIGHUP."""
+        """`source` returns the upstreams anew when one of the `files` changes, or at SIGHUP.
+
+        Names have at most `max_name` characters, and are kept in `names`.
+        """
+        if max_name < _MIN_NAME:
+            raise ContractError(f"max_name must be at least {_MIN_NAME}, not {max_name}")
         self._source = source
         self._files = files
         self._upstreams: dict[str, Upstream] = {}
-        self._tool_names = Names()
-        self._prompt_names = Names()
+        self._tool_names = Names(max_name)
+        self._prompt_names = Names(max_name)
+        self._name_file = names
         self._uris: dict[str, tuple[str, str]] = {}
         """The server and own URI of each URI that is served."""
         self._moved: dict[str, dict[str, str]] = {}
@@ -180,7 +189,9 @@ class Gateway:
             return
         registry = self.server.registry
         own = [each for each in registry.features if each.foreign is None]
-        found = [each for one in self._upstreams.values() for each in self._features_of(one)]
+        with self._kept_names():
+            found = [each for one in self._upstreams.values() for each in self._features_of(one)]
+        self._drop_unlisted_names()
         if len(found) > _MAX_FEATURES:
             log.warning("%d features are served of %d", _MAX_FEATURES, len(found))
         unique = {key_of(each): each for each in reversed(found[:_MAX_FEATURES])}
@@ -189,6 +200,24 @@ class Gateway:
         for feature in kept:
             if isinstance(feature, Prompt) and not registry.completers_of(feature.name):
                 self._complete(feature)
+
+    def _drop_unlisted_names(self) -> None:
+        for names, key in ((self._tool_names, "tools"), (self._prompt_names, "prompts")):
+            if not names.are_too_many:
+                continue
+            listed = {
+                (one.spec.name, str(entry.get("name")))
+                for one in self._upstreams.values()
+                for entry in one.entries.get(key, ())
+            }
+            names.drop_unlisted(listed)
+
+    def _kept_names(self) -> AbstractContextManager[None]:
+        """Return the time in which names are given: only there may they be new."""
+        if self._name_file is None:
+            return nullcontext()
+        prefixes = {one.spec.name: one.spec.prefix for one in self._upstreams.values()}
+        return self._name_file.merged(self._tool_names, self._prompt_names, prefixes)
 
     def _kept(self, feature: Feature) -> Feature:
         """Return the feature that is served already if it is listed as before."""

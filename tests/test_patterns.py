@@ -35,7 +35,7 @@ PASSED = "match"
 """What is called of a pattern that is an argument."""
 GIVEN = {
     ("accord.reader.lexicon.phrases", "Pattern"): "what it is made of",
-    ("accord.reader.lexicon.phrases", "__getattr__"): "the sections of phrases.txt",
+    ("accord.reader.lexicon.phrases", "_pattern_of"): "the sections of phrases.txt",
     ("accord.model.resource", "Template"): "the template of a resource",
     ("accord.sources.drf.routes", "ViewRoute"): "a route of the project",
     ("accord.sources.sql.sqlite.functions", "_compiled"): "a query, in a process with a time limit",

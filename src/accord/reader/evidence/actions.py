@@ -231,6 +231,8 @@ def _is_plainly_done(facts: Facts) -> bool:
 
 def _wrote(facts: Facts) -> bool:
     """Whether a reply repeats the place that an argument gives for the result."""
+    if ARGUMENTS.outputs.isdisjoint(facts.arguments):
+        return False
     given = [facts.arguments[name] for name in ARGUMENTS.outputs if name in facts.arguments]
     paths = [each for each in given if isinstance(each, str) and each]
     if not paths:
@@ -262,7 +264,8 @@ def _message(facts: Facts) -> str | None:
     said = facts.message
     if not said and isinstance(value, dict):
         said = value.get("message")
-        said = said or next((value[name] for name in _MESSAGES if name in value), None)
+        if said is None and not ENGLISH_MEMBERS.keys().isdisjoint(value):
+            said = next((value[name] for name in _MESSAGES if name in value), None)
     return in_english(said) if isinstance(said, str) else None
 
 
@@ -324,6 +327,8 @@ def _has_text(value: dict[str, Any]) -> bool:
 
 def _payload(value: dict[str, Any]) -> dict[str, Any]:
     """Return what an object that says that it went well holds, or the object itself."""
+    if MEMBERS.held.isdisjoint(value):
+        return value
     inner = [value[name] for name in MEMBERS.held if isinstance(value.get(name), dict)]
     return inner[0] if len(inner) == 1 and _is_well(value) else value
 
@@ -334,7 +339,9 @@ def _is_well(value: dict[str, Any]) -> bool:
 
 
 def _says_well(value: dict[str, Any]) -> bool:
-    return any(each is True and name in _DONE for name, each in value.items())
+    return not _DONE.isdisjoint(value) and any(
+        each is True and name in _DONE for name, each in value.items()
+    )
 
 
 def _tells_own_action(value: dict[str, Any], call: Call) -> bool:

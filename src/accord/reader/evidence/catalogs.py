@@ -1,6 +1,6 @@
 """Evidence that a reply is a list of tools: what they are called, what they take, what they do."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from accord.model.response import CATALOG, ResponseType
@@ -15,6 +15,7 @@ from accord.reader.reading import Confidence
 _NAMES: Final = (*ordered("members.tool-names"), *ordered("members.names"))
 _TAKES: Final = ordered("members.tool-takes")
 _SAYS: Final = ordered("members.tool-says")
+_ANY_NOUN: Final = NAMES.catalog | NAMES.catalog_with_parameters
 _MOST_CHECKED: Final = 20
 """Items of a list that are looked at."""
 
@@ -47,6 +48,9 @@ def catalog(facts: Facts) -> Verdict | None:
 
 def _are_tools(items: list[Any], nouns: set[str]) -> bool:
     """Whether items have a name, and what they take or do, as far as their noun demands."""
+    is_named_for = not nouns.isdisjoint(_ANY_NOUN)
+    if not is_named_for and MEMBERS.tool_names.isdisjoint(map(squeezed, _members_of(items[0]))):
+        return False
     few = [_unwrapped(each) for each in items[:_MOST_CHECKED]]
     if not all(map(_name_of, few)):
         return False
@@ -60,6 +64,10 @@ def _are_tools(items: list[Any], nouns: set[str]) -> bool:
     if not nouns.isdisjoint(NAMES.catalog_with_parameters):
         return takes > most and (is_named or says > most)
     return is_named and takes == says == len(few)
+
+
+def _members_of(item: Any) -> Iterable[str]:
+    return item if type(item) is dict else ()
 
 
 def _unwrapped(item: Any) -> Any:

@@ -583,7 +583,7 @@ def all_failed(facts: Facts) -> Verdict | None:
     if verdict is not None or call.is_about_errors or call.checks:
         return verdict
     items = _results(facts)
-    told, bad = _failed_among(items)
+    told, bad = _failed_among(items) if items else (0, 0)
     is_all = bool(bad) and told == len(items)
     if not is_all or (call.intent not in ("act", "run") and not (bad == told and _are_bare(items))):
         return None
@@ -599,8 +599,7 @@ def all_failed(facts: Facts) -> Verdict | None:
 def _counted(facts: Facts) -> Verdict | None:
     """What an object says of how many succeeded and how many failed, in numbers or in a status."""
     value, call = facts.value, facts.call
-    is_partial = str(value.get("status")) in OUTCOMES.partly
-    if is_partial and call.intent in ("act", "run", "make"):
+    if str(value.get("status")) in OUTCOMES.partly and call.intent in ("act", "run", "make"):
         return Verdict("action", "likely", is_partial=True)
     counts = _counts(value)
     if counts is None or counts[1] == 0:
@@ -630,7 +629,7 @@ def _results(facts: Facts) -> list[Any]:
     value = facts.value
     if isinstance(value, dict) and 0 < len(value) <= _MOST_RESULTS:
         each = list(value.values())
-        if all(isinstance(one, dict) for one in each):
+        if isinstance(each[0], dict) and all(isinstance(one, dict) for one in each):
             return each
     found = facts.find_collection()
     return found.items if found else []

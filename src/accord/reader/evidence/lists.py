@@ -153,9 +153,10 @@ def _says_none(value: Mapping[str, Any]) -> bool:
 
 def linked(facts: Facts) -> Verdict | None:
     """Links to several items, from a tool that returns links."""
+    if not facts.attachments or not facts.call.wants_many:
+        return None
     kinds = {each.get("type") for each in facts.attachments}
-    is_all = kinds == {"resource_link"} or (kinds == {"resource"} and len(facts.attachments) > 1)
-    if not is_all or not facts.call.wants_many:
+    if kinds != {"resource_link"} and (kinds != {"resource"} or len(facts.attachments) < 2):
         return None
     if facts.words is None and facts.value is not None:
         return None
@@ -172,9 +173,9 @@ def none_found(facts: Facts) -> Verdict | None:
     if words is None or call.gives_content or call.gives_output or "count" in call.words:
         return None
     is_of_all = call.asks_for_all and begins(words, phrases.none_of_all)
-    is_missed = call.wants_many and missing_noun(words) is not None
-    if not (facts.says_none or is_of_all or is_missed):
-        return None
+    if not facts.says_none and not is_of_all:
+        if not call.wants_many or missing_noun(words) is None:
+            return None
     if not (call.wants_many or is_of_all) and _is_of_one(call, words):
         return None
     nothing = Items([], (facts.words or "").strip(), "", "none-found")
@@ -200,14 +201,18 @@ def nothing_listed(facts: Facts) -> Verdict | None:
     if (facts.attachments and words is None) or call.gives_output:
         return None
     is_asked = call.wants_many or not _HISTORIES.isdisjoint(call.words) or _opens(words)
-    selects = any(name.lower().endswith(_SELECTING) for name in facts.arguments)
-    if not is_asked and (call.intent != "unknown" or words or not selects):
+    if not is_asked and (call.intent != "unknown" or words or not _selects(facts)):
         return None
     if words:
         is_none = words in _NOTHING or _is_heading(words)
     else:
         is_none = words is not None or value in (None, {}) or is_null
     return _perhaps(Items([], words or "", "", "nothing")) if is_none else None
+
+
+def _selects(facts: Facts) -> bool:
+    """Whether an argument says which of several things are asked for: `branch_type`."""
+    return any(name.lower().endswith(_SELECTING) for name in facts.arguments)
 
 
 def _is_heading(words: str) -> bool:
@@ -315,5 +320,9 @@ def _opens(words: str | None) -> bool:
     """Whether a text begins like a list."""
     first = (words or "").partition("\n")[0]
     small = first.lower()
-    may_list = any(each in small for each in _LISTING)
-    return may_list and phrases.list_heading.fullmatch(first) is not None
+    for each in _LISTING:
+        if each in small:
+            break
+    else:
+        return False
+    return phrases.list_heading.fullmatch(first) is not None

@@ -17,7 +17,6 @@ import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 _FOLDER: Final = Path(__file__).parent
@@ -51,19 +50,19 @@ def words(*sections: str) -> frozenset[str]:
     return frozenset(word for section in sections for word in ordered(section))
 
 
-class Words(SimpleNamespace):
+class Words:
     """The sections of a file as sets of words, by name: `NAMES.no_plural`."""
 
-    if TYPE_CHECKING:
+    if TYPE_CHECKING:  # not at run time, where it makes each access slower
 
         def __getattr__(self, name: str) -> frozenset[str]: ...
 
 
 def _words_of_file(file: str) -> Words:
-    found = {
-        name.replace("-", "_"): frozenset(text.split()) for name, text in sections(file).items()
-    }
-    return Words(**found)
+    found = Words()
+    for name, text in sections(file).items():
+        setattr(found, name.replace("-", "_"), frozenset(text.split()))
+    return found
 
 
 ARGUMENTS: Final = _words_of_file("arguments")

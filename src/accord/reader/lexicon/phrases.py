@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from accord.reader.lexicon import ordered, pairs, sections, words
 
@@ -61,15 +61,17 @@ def _of_section(found: re.Match[str]) -> str:
     return f"(?:{'|'.join(each)})"
 
 
-def __getattr__(name: str) -> Pattern:
+def _pattern_of(section: str) -> Pattern:
     """Return the pattern of a section; a blank in it is any space, all of it."""
-    section = name.replace("_", "-")
-    if section not in sections("phrases"):
-        raise AttributeError(name)
     spaced = (pattern.replace(" ", r"\s++") for pattern in patterns(section))
-    found = Pattern("|".join(f"(?:{pattern})" for pattern in spaced), re.S)
-    globals()[name] = found
-    return found
+    return Pattern("|".join(f"(?:{pattern})" for pattern in spaced), re.S)
+
+
+globals().update({name.replace("-", "_"): _pattern_of(name) for name in sections("phrases")})
+
+if TYPE_CHECKING:  # not at run time, where it makes each access slower
+
+    def __getattr__(name: str) -> Pattern: ...
 
 
 def _any_word(words: Iterable[str]) -> str:

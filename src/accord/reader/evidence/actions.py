@@ -59,10 +59,8 @@ def unconfirmed(facts: Facts) -> Verdict | None:
 
 def _asks_to_confirm(facts: Facts) -> bool:
     value, words = facts.value, facts.words
-    if type(value) is dict and not MEMBERS.unconfirmed.isdisjoint(map(squeezed, value)):
-        is_asked = any(
-            each is True and squeezed(name) in MEMBERS.unconfirmed for name, each in value.items()
-        )
+    if type(value) is dict and not MEMBERS.unconfirmed.isdisjoint(value):
+        is_asked = any(value.get(name) is True for name in MEMBERS.unconfirmed)
         return is_asked and not any(name in _DONE or name.endswith(_NAMING) for name in value)
     if words is None or "onfirm" not in words or phrases.confirm.search(words) is None:
         return False

@@ -173,9 +173,9 @@ def none_found(facts: Facts) -> Verdict | None:
     if words is None or call.gives_content or call.gives_output or "count" in call.words:
         return None
     is_of_all = call.asks_for_all and begins(words, phrases.none_of_all)
-    if not facts.says_none and not is_of_all:
-        if not call.wants_many or missing_noun(words) is None:
-            return None
+    is_none = facts.says_none or is_of_all
+    if not is_none and not (call.wants_many and missing_noun(words) is not None):
+        return None
     if not (call.wants_many or is_of_all) and _is_of_one(call, words):
         return None
     nothing = Items([], (facts.words or "").strip(), "", "none-found")

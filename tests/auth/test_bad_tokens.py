@@ -134,6 +134,12 @@ PAYLOADS: dict[str, Any] = {
     "nested too deeply": b"[" * 5_000,
 }
 
+NOT_ACCESS: dict[str, list[Any]] = {
+    "typ": ["ID", "Refresh", "Offline", "Logout", 1],
+    "token_use": ["id", "refresh_token", ["access"]],
+    "token_type": ["refresh_token", "N_A", "DPoP"],
+}
+
 TOKENS: dict[str, Make] = {
     # No signature, or one that anybody can make
     **{
@@ -249,11 +255,8 @@ TOKENS: dict[str, Make] = {
     # Tokens that are not access tokens
     **{
         f"{name} {value!r} in the claims": claiming(**{name: value})
-        for name, value in [
-            *(("typ", kind) for kind in ("ID", "Refresh", "Offline", "Logout", 1)),
-            *(("token_use", kind) for kind in ("id", "refresh_token", ["access"])),
-            *(("token_type", kind) for kind in ("refresh_token", "N_A", "DPoP")),
-        ]
+        for name, values in NOT_ACCESS.items()
+        for value in values
     },
     **{
         f"an ID token with {name}": claiming(**{name: "MTIzNDU2Nzg5MDEyMzQ1Ng"})

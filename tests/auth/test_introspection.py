@@ -3,9 +3,10 @@
 import asyncio
 from typing import Any
 
+import httpx2
 import pytest
 
-from accord import Caller
+from accord import Caller, Server
 from accord.auth import AnyOf, Introspection, TokenRequest, Unavailable
 from accord.auth.introspection import RefusalBudget
 from accord.errors import ContractError
@@ -57,6 +58,35 @@ def test_made_up_tokens_make_no_storm_at_the_issuer() -> None:
 
         asyncio.run(scenario())
         assert issuer.hits["/introspect"] < 500
+
+
+@pytest.mark.parametrize("public_url", [None, "https://mcp.example.com"])
+def test_made_up_tokens_of_one_client_of_a_proxy_exclude_no_other(public_url: str | None) -> None:
+    seen: list[str | None] = []
+
+    class Verifier:
+        async def verify(self, token: str, request: TokenRequest) -> Caller | None:
+            seen.append(request.address)
+            return None
+
+    server = Server("shop", auth=Verifier())
+    app = server.asgi() if public_url is None else server.asgi(public_url=public_url)
+
+    async def scenario() -> None:
+        for address in ("127.0.0.1", "203.0.113.7"):
+            transport = httpx2.ASGITransport(app, client=(address, 1))
+            async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as it:
+                for number, passed_on in enumerate(["", "203.0.113.1", "10.0.0.1, 203.0.113.2"]):
+                    token = f"Bearer {address}-{number}"
+                    headers = {"Authorization": token, "X-Forwarded-For": passed_on}
+                    assert (await it.post("/mcp", headers=headers)).status_code == 401
+
+    asyncio.run(scenario())
+    direct = ["203.0.113.7"] * 3
+    if public_url is None:
+        assert seen == ["127.0.0.1"] * 3 + direct
+    else:
+        assert seen == ["127.0.0.1", "203.0.113.1", "203.0.113.2", *direct]
 
 
 def test_the_budget_comes_back_with_time() -> None:

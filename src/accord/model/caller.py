@@ -58,7 +58,7 @@ class TokenRequest(msgspec.Struct, frozen=True):
     headers: Mapping[bytes, bytes]
     """The headers, by lower-case names."""
     address: str | None
-    """The IP address of the client."""
+    """The IP address of the client; with a public URL, what a proxy on this machine says it is."""
 
 
 class Verifier(Protocol):

@@ -38,6 +38,7 @@ Admission = Response | Coroutine[Any, Any, Response | None] | None
 """A response, a coroutine that returns one or None, or None if the request is admitted."""
 
 _MAX_RECALLED: Final = 2_048  # headers
+_MAX_ADDRESS: Final = 64  # characters
 _REFUSAL_STEP: Final = 0.01  # seconds
 _FORWARDED: Final = frozenset(
     {b"forwarded", b"via", b"x-real-ip"}
@@ -129,9 +130,8 @@ class Guard:
             return self._challenged(exchange, 401, scopes)
         if b"," in token:  # several headers, which one joins
             return self._challenged(exchange, 400, scopes, INVALID_REQUEST)
-        request = TokenRequest(
-            exchange.method, exchange.path, exchange.head.fields, exchange.address
-        )
+        fields, address = exchange.head.fields, self._address_of(exchange)
+        request = TokenRequest(exchange.method, exchange.path, fields, address)
         began = monotonic()
         try:
             grant = await self._verdicts.find(token.strip(b" ").decode("latin-1"), request)
@@ -150,6 +150,14 @@ class Guard:
         if scopes is self.scopes:
             self._recall(header, grant)
         return None
+
+    def _address_of(self, exchange: Exchange) -> str | None:
+        """Return the address of a client; that of a proxy on this machine is of all its clients."""
+        address = exchange.address
+        if self._settings.public_url is None or address is None or not is_loopback(address):
+            return address
+        nearest = exchange.head.fields.get(b"x-forwarded-for", b"").rpartition(b",")[2]
+        return nearest.strip().decode("latin-1")[:_MAX_ADDRESS] or address
 
     def _scopes_named(self, exchange: Exchange) -> Sequence[str]:
         """Return the scopes of the operation that the headers name, so that one step-up will do."""

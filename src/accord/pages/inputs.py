@@ -75,7 +75,7 @@ class Inputs(NamedTuple):
         return "string" in types and not is_date and not is_vague
 
     def place(self, name: str) -> Path | None:
-        """Where an argument may go that nobody has told of."""
+        """Return the path for an argument that the schema does not name."""
         inside = [path for path in (self.known or self.given) if path[-1] in CONTAINERS]
         for path in inside:
             if self.known is None:

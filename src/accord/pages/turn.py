@@ -57,7 +57,7 @@ class Turn(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether an argument may be tried that nobody has told of."""
+        """True if an argument that the schema does not name may be tried."""
         return self.page.has_more is True
 
     @property

@@ -428,7 +428,7 @@ class TaskRunner(TaskRequests):
 
 
 def _resolve(future: "asyncio.Future[Done | None]", done: Done | None) -> None:
-    """Set the result of a future that nobody may wait for any more."""
+    """Set the result of a future, unless its waiter was cancelled."""
     if not future.done():
         future.set_result(done)
 

@@ -122,7 +122,7 @@ class TaskService:
 
 
 def new_id() -> str:
-    """Return an id that nobody can guess."""
+    """Return a random id of 256 bits."""
     return secrets.token_urlsafe(_ID_BYTES)
 
 

@@ -423,6 +423,7 @@ def test_with_a_public_url_and_no_admin_scope_nobody_sees_counters(issuer: Issue
         for path in ("/metrics", "/", "/inspector/api/tools"):
             assert peer.visit("GET", path=path).status == 403
         peer.close()
+    assert "and a page at" not in server.stderr
 
 
 def test_with_a_public_url_and_no_verifier_the_page_is_not_public() -> None:

@@ -334,7 +334,9 @@ def _serve_http(
 def _announce(options: argparse.Namespace, given: Sequence[Target], url: str, name: str) -> None:
     """Print the URLs of what is served."""
     reads = any(targets.is_reader(each.target) for each in given)
-    addresses = _addresses(url, reads=reads, has_page=not options.no_page)
+    is_public = options.public_url is not None  # then the page needs a token
+    has_page = not options.no_page and (not is_public or options.admin_scope is not None)
+    addresses = _addresses(url, reads=reads, has_page=has_page)
     print(f"{name}: {addresses}", file=sys.stderr)
 
 

@@ -115,16 +115,18 @@ def shipping_quote(
     )
 
 
-@server.tool(read_only=True)
+@server.tool(read_only=True, task=True)
 async def count_stock(
     shelves: Annotated[int, Meta(ge=1, le=len(PRODUCTS))], context: Context
 ) -> dict[str, int]:
     """Count the stock, shelf by shelf, and report progress."""
     counted = 0
     for done, product in enumerate(PRODUCTS[:shelves], 1):
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(0.05)
         counted += product.stock
         await context.progress(done, total=shelves, message=product.name)
+        if not product.stock % 7:
+            await context.log("info", f"{product.name}: {product.stock} left")
     return {"shelves": shelves, "things": counted}
 
 
@@ -147,6 +149,48 @@ def roll_character(
         **_KITS[character_class],
     }
     return {"character_data": character, "return_pdf": True}
+
+
+@server.resource("outfitter://products/{number}")
+def product_sheet(number: int) -> Product:
+    """One product of the catalogue."""
+    found = next((each for each in PRODUCTS if each.id == number), None)
+    if found is None:
+        raise Problem.not_found(f"No product {number}", remediation=f"try 1 to {len(PRODUCTS)}")
+    return found
+
+
+@server.completion("outfitter://products/{number}", "number")
+def product_numbers(value: str) -> list[str]:
+    """Numbers of products that begin like the value."""
+    return [str(each.id) for each in PRODUCTS if str(each.id).startswith(value)]
+
+
+@server.resource("outfitter://opening-hours")
+def opening_hours() -> str:
+    """When the shop is open."""
+    return "Monday to Saturday, from sunrise to sunset. Nothing leaves on a Sunday."
+
+
+@server.prompt
+def packing_list(journey: str, days: str = "3", category: str = "camp") -> str:
+    """Ask for a packing list.
+
+    Args:
+        journey: Where to
+        days: How long
+        category: What to begin with
+    """
+    return (
+        f"I travel to {journey} for {days} days. Call catalogue for the category {category!r},"
+        " then write a packing list with prices."
+    )
+
+
+@server.completion("packing_list", "category")
+def categories(value: str) -> list[str]:
+    """Categories that begin like the value."""
+    return sorted({each.category for each in PRODUCTS if each.category.startswith(value)})
 
 
 _KITS: dict[str, dict[str, Any]] = {

@@ -47,6 +47,26 @@ class ApiResponse(NamedTuple):
     body: bytes
 
     @property
+    def is_stream(self) -> bool:
+        """True if messages were sent before the result."""
+        return self.headers.get_content_type() == "text/event-stream"
+
+    @property
+    def events(self) -> list[Any]:
+        """The events of a stream."""
+        return [
+            json.loads(line.removeprefix(b"data:"))
+            for line in self.body.split(b"\n")
+            if line.startswith(b"data:")
+        ]
+
+    @property
+    def ending(self) -> "ApiResponse":
+        """The response without the messages that were sent before the result."""
+        last = self.events[-1]
+        return ApiResponse(last["status"], self.headers, json.dumps(last["body"]).encode())
+
+    @property
     def said(self) -> Any:
         """The body as JSON."""
         return json.loads(self.body)
@@ -105,7 +125,8 @@ class Api:
         try:
             connection.request(method, path, body or None, dict(headers))
             response = connection.getresponse()
-            return ApiResponse(response.status, response.headers, response.read())
+            got = ApiResponse(response.status, response.headers, response.read())
+            return got.ending if got.is_stream else got
         finally:
             connection.close()
 

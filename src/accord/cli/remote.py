@@ -3,7 +3,7 @@
 import asyncio
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
@@ -48,11 +48,15 @@ def require_url(target: str) -> None:
 
 
 def auth_for(
-    target: str, headers: Mapping[str, str], line: StatusLine | None = None
+    target: str,
+    headers: Mapping[str, str],
+    line: StatusLine | None = None,
+    on_page: Callable[[str], object] = lambda url: None,
 ) -> SignIn | None:
     """Return the stored sign-in at a URL, unless a header has the token.
 
-    With a status line, which the page's URL interrupts, a new sign-in can be started.
+    With a status line, which the page's URL interrupts, a new sign-in can be started; `on_page` is
+    given the URL, too.
     """
     if not targets.is_url(target) or any(name.lower() == "authorization" for name in headers):
         return None
@@ -60,6 +64,7 @@ def auth_for(
         return SignIn(interactive=False)
 
     def announce(url: str) -> None:
+        on_page(url)
         with line.paused():
             browser.announce(url)
 

@@ -287,7 +287,7 @@ def _serve_http(
 ) -> None:
     from accord.inspector.call_stats import CallStats
     from accord.inspector.local_target import LocalTarget
-    from accord.inspector.page import Page
+    from accord.inspector.page import InspectedServer, Page
     from accord.reader.report import to_json
     from accord.serve.http import listen as http  # an extra: uvicorn
 
@@ -304,8 +304,7 @@ def _serve_http(
     page = None
     if stats is not None:
         page = Page(
-            LocalTarget(server, access),
-            stats,
+            [InspectedServer(LocalTarget(server, access), stats)],
             is_open=True,
             mcp_path=settings.path,
             token=None if worker is None else worker.config.page_token,

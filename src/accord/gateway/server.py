@@ -85,6 +85,7 @@ class Gateway:
             lifespan=self._lifespan,
         )
         self.server.registry.report_upstreams = self._report
+        self.server.registry.describe_upstreams = self._describe
 
     @property
     def upstreams(self) -> Mapping[str, Upstream]:
@@ -180,6 +181,10 @@ class Gateway:
     def _report(self) -> Mapping[str, Any]:
         """Return the state of each upstream, for /health."""
         return {name: {"status": each.status} for name, each in self._upstreams.items()}
+
+    def _describe(self) -> Mapping[str, Any]:
+        """Return the state of each upstream, for the page."""
+        return {name: each.describe() for name, each in self._upstreams.items()}
 
     # Features
 

@@ -178,6 +178,20 @@ class Upstream:
         """The upstream's instructions."""
         return None if self._base is None else self._base.peer.instructions
 
+    def describe(self) -> dict[str, Any]:
+        """Return its state for the page: health, revision, what it offers, calls and repairs."""
+        return {
+            "status": self.status,
+            "reason": self.reason if self.status == "unavailable" else "",
+            "target": self.spec.described,
+            "server": self.server_info,
+            "revision": self.revision,
+            "replies": self.spec.replies,
+            "features": {key: len(self.entries.get(key, ())) for key in LISTS},
+            "calls": self.calls,
+            "repairs": self.repairs,
+        }
+
     @property
     def can_complete(self) -> bool:
         """True if the upstream completes arguments; its revision may have no capability for it."""

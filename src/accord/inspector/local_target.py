@@ -8,22 +8,29 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.errors import PeerError
+from accord.client import Client, Subscription
+from accord.errors import ContractError, PeerError
 from accord.inspector.history import History
 from accord.inspector.reports import ReceivedReply, read_reply
 from accord.inspector.running_calls import INPUT_TIMEOUT, InspectorCall, WaitingCalls
 from accord.inspector.target import (
     CLIENT_CAPABILITIES,
     INPUT_REQUIRED,
+    TASK_CAPABILITIES,
+    TASK_TTL,
     CallRecord,
     CallRequest,
     InputResponse,
+    OnMessage,
     RenderOptions,
+    ServerRequest,
+    UpstreamReply,
     WireMessage,
 )
 from accord.model.answer import Answer, FieldError, InputRequired, Problem
 from accord.model.caller import CALLER, Caller
-from accord.model.context import MissingCapability
+from accord.model.changes import KINDS
+from accord.model.context import Level, MissingCapability
 from accord.model.questions import Question
 from accord.model.tool import Tool
 from accord.profiles import PROFILES, asking_for
@@ -35,6 +42,7 @@ from accord.serve.http.access import AccessLog
 from accord.serve.http.policy import lacking_scopes
 from accord.serve.pending_requests import PendingRequests
 from accord.server import Server
+from accord.server.forwarding import ForwardedResult, replies_for
 from accord.server.operation import Done, ToolOperation
 from accord.server.outcome import Outcome, outcome_of, outcome_of_arguments
 from accord.telemetry import outcome_label
@@ -42,6 +50,12 @@ from accord.telemetry import outcome_label
 _MAX_PAGES: Final = 1_000
 _META: Final = "io.modelcontextprotocol"
 _CLIENT_INFO: Final = {"name": "accord-page", "version": "1"}
+_UPSTREAM_BYTES: Final = 1024 * 1024  # shown of the reply of an upstream
+_LISTS: Final = {
+    "prompts": "prompts/list",
+    "resources": "resources/list",
+    "resourceTemplates": "resources/templates/list",
+}
 _encode = msgspec.json.Encoder().encode
 
 
@@ -59,9 +73,11 @@ class LocalClient(CallbackEdge):
         super().__init__(self.receive)
         self._caller = CALLER.get()
         self._pending_requests = pending_requests
-        self._capabilities = CLIENT_CAPABILITIES | (
+        declared = TASK_CAPABILITIES if request.as_task else CLIENT_CAPABILITIES
+        self._capabilities = declared | (
             {} if options.profile is None else asking_for(options.profile)
         )
+        self._log_level: Level | None = request.log_level
         self._requests = 0
         self.connection = server.dispatcher.connect()
         self.messages: list[WireMessage] = []
@@ -91,6 +107,8 @@ class LocalClient(CallbackEdge):
         }
         self.send("initialize", params)
         self._transmit({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        if self._log_level is not None:
+            self.send("logging/setLevel", {"level": self._log_level})
 
     def send(self, method: str, params: dict[str, Any]) -> RunningCall | None:
         """Send a request; return the call that it starts, or None if it was answered at once."""
@@ -104,9 +122,10 @@ class LocalClient(CallbackEdge):
     def start_call(self, more: Mapping[str, Any] | None = None) -> RunningCall:
         """Send the call with a progress token; `more` are params with input responses."""
         request = self.running.request
-        meta = {"_meta": {"progressToken": "page"}}
-        params = {"name": request.tool, "arguments": request.arguments, **meta, **(more or {})}
-        call = self.send("tools/call", params)
+        params = {**request.params, "_meta": {"progressToken": "page"}, **(more or {})}
+        if request.as_task and not self._revision.stateless:
+            params["task"] = {"ttl": TASK_TTL}
+        call = self.send(request.method, params)
         if call is None:
             raise PeerError(f"the call was rejected: {self.messages[-1].raw}")
         return call
@@ -141,7 +160,12 @@ class LocalClient(CallbackEdge):
         self.running.cancel()
 
     async def record(
-        self, seconds: float, schema: Mapping[str, Any] | None, *, is_open: bool
+        self,
+        seconds: float,
+        schema: Mapping[str, Any] | None,
+        *,
+        is_open: bool,
+        forwarded: ForwardedResult | None = None,
     ) -> CallRecord:
         """Return the record of the call, with the report on its reply."""
         request = self.running.request
@@ -156,13 +180,16 @@ class LocalClient(CallbackEdge):
             seconds=seconds,
             revision=self._revision.date,
             input_requests=tuple(self.running.input_requests.values()),
+            upstream=None if forwarded is None else _upstream_reply(forwarded),
         )
 
     def _client_meta(self) -> dict[str, Any]:
+        level = {} if self._log_level is None else {f"{_META}/logLevel": self._log_level}
         return {
             f"{_META}/protocolVersion": self._revision.date,
             f"{_META}/clientInfo": _CLIENT_INFO,
             f"{_META}/clientCapabilities": self._capabilities,
+            **level,
         }
 
     def _transmit(self, message: dict[str, Any]) -> RunningCall | None:
@@ -185,6 +212,8 @@ class _FinishedCall(msgspec.Struct, frozen=True):
     request: CallRequest
     outcome: Outcome
     seconds: float
+    forwarded: ForwardedResult | None = None
+    """The result of the tool, if an upstream has it."""
 
 
 class LocalTarget:
@@ -208,6 +237,8 @@ class LocalTarget:
             "server": server.identity,
             "instructions": server.instructions,
             "kind": "local",
+            "isGateway": self._server.registry.describe_upstreams is not None
+            or bool(self._server.registry.upstreams),
             "endpoint": self._path,
             "revision": NEWEST.date,
             "revisions": list(REVISIONS),
@@ -215,21 +246,70 @@ class LocalTarget:
             "profiles": list(PROFILES),
         }
 
+    def state(self) -> dict[str, Any]:
+        """Return that it is connected, which a server in this process always is."""
+        return {"isConnected": True}
+
     async def tools(self) -> list[dict[str, Any]]:
         """Return all tools, from every page of `tools/list`."""
+        return await self._entries("tools/list", "tools")
+
+    async def features(self) -> dict[str, list[dict[str, Any]]]:
+        """Return all prompts, resources and resource templates."""
+        return {key: await self._entries(method, key) for key, method in _LISTS.items()}
+
+    async def _entries(self, method: str, key: str) -> list[dict[str, Any]]:
+        """Return the entries of all pages of a list; none if the server does not have it."""
         client = LocalClient(self._server, CallRequest(""), self._pending_requests)
         found: list[dict[str, Any]] = []
         cursor: dict[str, Any] = {}
         for _ in range(_MAX_PAGES):
-            call = client.send("tools/list", cursor)
-            if call is not None:  # the list depends on the caller
-                await self._finish(client, call)
-            result = msgspec.json.decode(client.messages[-1].raw)["result"]
-            found += result["tools"]
+            await self._send(client, method, cursor)
+            result = msgspec.json.decode(client.messages[-1].raw).get("result", {key: []})
+            found += result[key]
             if "nextCursor" not in result:
                 break
             cursor = {"cursor": result["nextCursor"]}
         return found
+
+    async def _send(self, client: LocalClient, method: str, params: dict[str, Any]) -> None:
+        """Send a request and wait for its reply, the last message of the client."""
+        call = client.send(method, params)
+        if call is not None:
+            await self._finish(client, call)
+
+    async def request(self, request: ServerRequest) -> bytes:
+        """Return the reply to a request that is not a call."""
+        options = RenderOptions(revision=request.revision)
+        asking = CallRequest("", render=options, as_task=request.is_for_task)
+        client = LocalClient(self._server, asking, self._pending_requests)
+        await self._send(client, request.method, request.params)
+        return client.messages[-1].raw.encode()
+
+    async def listen(self, uris: Sequence[str], on_message: OnMessage) -> None:
+        """Pass on changes of the lists and of these resources, until this is cancelled."""
+
+        def receive(notification: dict[str, Any]) -> None:
+            on_message(_encode(notification))
+
+        self._require_scopes(uris)
+        client = Client(self._server, on_notification=receive)
+        async with client, client.subscribe(*uris, lists=KINDS) as changes:
+            async for _ in changes:
+                pass
+
+    def _require_scopes(self, uris: Sequence[str]) -> None:
+        """Raise unless the caller of the page may watch these resources."""
+        client = LocalClient(self._server, CallRequest(""), self._pending_requests)
+        wanted = Subscription(tuple(uris), KINDS).wanted
+        call = client.send("subscriptions/listen", {"notifications": wanted})
+        refusal = None if call is None else self._refusal(client, call)
+        if refusal is not None:
+            raise PeerError("watching these resources needs scopes that your token lacks")
+
+    def upstreams(self) -> dict[str, Any]:
+        """Return the state of each upstream; empty if the server is not a gateway."""
+        return self._server.registry.upstream_details
 
     def schema(self, tool: str) -> dict[str, Any] | None:
         """Return the input schema of a tool."""
@@ -242,21 +322,33 @@ class LocalTarget:
         problem = None if tool is None else _argument_problem(tool, bytes(request.arguments))
         return () if problem is None else problem.fields
 
-    async def call(self, request: CallRequest) -> tuple[int, CallRecord]:
-        """Call a tool; cancelling this cancels the call."""
+    async def call(self, request: CallRequest, on_message: OnMessage) -> tuple[int, CallRecord]:
+        """Call a tool, or get a prompt or resource; cancelling this cancels the call."""
         client = LocalClient(self._server, request, self._pending_requests)
+        client.running.on_message = on_message
         return await self._continue(client, client.start_call())
 
     async def answer(
-        self, number: int, answers: Mapping[str, InputResponse]
+        self, number: int, answers: Mapping[str, InputResponse], on_message: OnMessage
     ) -> tuple[int, CallRecord] | None:
         """Continue a call that waits, or repeat it with the responses."""
         client = self._waiting_calls.take(number)
-        return None if client is None else await self._continue(client, client.answer(answers))
+        if client is None:
+            return None
+        client.running.on_message = on_message
+        return await self._continue(client, client.answer(answers))
 
     def abandon(self, number: int) -> None:
         """Cancel a call that waits."""
         self._waiting_calls.abandon(number)
+
+    async def sign_in(self) -> None:
+        """Refuse: a server in this process has no sign-in."""
+        raise ContractError("a server in this process has no sign-in")
+
+    async def sign_out(self) -> None:
+        """Refuse: a server in this process has no sign-in."""
+        raise ContractError("a server in this process has no sign-in")
 
     async def reconnect(self) -> None:
         """Do nothing: a server in this process is always connected."""
@@ -270,17 +362,22 @@ class LocalTarget:
             running.begin(self._run_logged(client, call))
         done = await running.wait()
         outcome = client.asking if done is None else done.outcome
-        finished = _FinishedCall(running.request, outcome, running.seconds)
-        number = self._history.add(finished, 0 if done is None else len(done.reply))
+        forwarded = None if done is None else done.forwarded
+        finished = _FinishedCall(running.request, outcome, running.seconds, forwarded)
+        size = 0 if done is None else len(done.reply)
+        size += 0 if forwarded is None else len(forwarded.raw)
+        number = self._history.add(finished, size)
         if running.input_requests:
             self._waiting_calls.add(number, client)
         schema = self.schema(running.request.tool)
-        return number, await client.record(running.seconds, schema, is_open=done is None)
+        return number, await client.record(
+            running.seconds, schema, is_open=done is None, forwarded=forwarded
+        )
 
     async def render(self, number: int, options: RenderOptions) -> CallRecord | None:
         """Render the answer as another client would receive it."""
         finished = self._history.get(number)
-        if finished is None:
+        if finished is None or finished.request.method != "tools/call":
             return None
         request = msgspec.structs.replace(finished.request, render=options)
         client = LocalClient(self._server, request, self._pending_requests)
@@ -290,19 +387,26 @@ class LocalTarget:
             done: Done | None = operation
         else:
             assert isinstance(operation, ToolOperation)
-            done = await asyncio.to_thread(self._render, operation, client, finished.outcome)
+            done = await asyncio.to_thread(self._render, operation, client, finished)
         if done is not None:
             client.receive(call.finish(done) or b"")
         schema = self.schema(request.tool)
-        return await client.record(finished.seconds, schema, is_open=done is None)
+        return await client.record(
+            finished.seconds, schema, is_open=done is None, forwarded=finished.forwarded
+        )
 
     def _render(
-        self, operation: ToolOperation[RunningCall], client: LocalClient, outcome: Outcome
+        self, operation: ToolOperation[RunningCall], client: LocalClient, finished: _FinishedCall
     ) -> Done | None:
         """Render an outcome; it may be large, so this runs in a thread."""
-        request = operation.call.request
+        request, outcome = operation.call.request, finished.outcome
         try:
             operation.resolve_cursor()
+            if finished.forwarded is not None:
+                replies = replies_for(operation.tool, request.client)
+                return operation.render(
+                    msgspec.structs.replace(finished.forwarded, replies=replies)
+                )
             adapted = _outcome(request, operation.tool, operation.given_arguments, outcome)
             if isinstance(adapted, Answer):
                 return Done(adapted, operation.reply(adapted))
@@ -316,7 +420,8 @@ class LocalTarget:
     async def _run_logged(self, client: LocalClient, call: RunningCall) -> Done:
         began = perf_counter()
         done = await self._finish(client, call)
-        self._note(call.request, done, perf_counter() - began, client.caller)
+        if client.running.request.method == "tools/call":
+            self._note(call.request, done, perf_counter() - began, client.caller)
         return done
 
     async def _finish(self, client: LocalClient, call: RunningCall) -> Done:
@@ -367,6 +472,20 @@ def _missing_capability(request: Request, asking: InputRequired) -> MissingCapab
     )
     missing = next((each for each in needed if each is not None), None)
     return None if missing is None else MissingCapability(missing)
+
+
+def _upstream_reply(forwarded: ForwardedResult) -> UpstreamReply:
+    """Return the reply of an upstream for the page, cut if it is large."""
+    raw = forwarded.raw
+    return UpstreamReply(
+        forwarded.server,
+        forwarded.tool,
+        raw[:_UPSTREAM_BYTES].decode(errors="replace"),
+        len(raw),
+        forwarded.replies,
+        forwarded.changed,
+        is_truncated=len(raw) > _UPSTREAM_BYTES,
+    )
 
 
 def _argument_problem(tool: Tool, arguments: bytes) -> Problem | None:

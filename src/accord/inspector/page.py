@@ -5,16 +5,25 @@ import gzip
 import hmac
 import json
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
 from accord.errors import ContractError, PeerError
 from accord.inspector.call_stats import CallStats, merged
+from accord.inspector.live import LiveResponse
 from accord.inspector.reports import ReceivedReply, read_reply
-from accord.inspector.target import CallRecord, CallRequest, InputResponse, RenderOptions, Target
+from accord.inspector.target import (
+    CallRecord,
+    CallRequest,
+    InputResponse,
+    RenderOptions,
+    ServerRequest,
+    Target,
+)
 from accord.model.arguments import Checker
 from accord.profiles import profile_named
 from accord.reader.report import to_json
@@ -28,6 +37,9 @@ from accord.serve.isolated import close_isolated
 
 API: Final = PAGE_API
 TOKEN: Final = b"x-accord-token"
+SERVER: Final = b"x-accord-server"
+"""The number of the server that a request is for, by default the first."""
+_MAX_WATCHED: Final = 100
 _NO_STORE: Final = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 _EXPIRED: Final = {"expired": True}
 _T = TypeVar("_T")
@@ -85,13 +97,42 @@ class _PastedReply(msgspec.Struct, frozen=True):
     tool: str | None = None
 
 
+class _WatchedResources(msgspec.Struct, frozen=True):
+    """The URIs of the resources whose changes are shown."""
+
+    uris: list[str] = []
+
+
+class InspectedServer(NamedTuple):
+    """A server that the page shows, and the statistics of its calls."""
+
+    target: Target
+    stats: CallStats
+    name: str = ""
+    """Its name in the list of servers; by default the server's own."""
+
+
+class _ApiRequest(NamedTuple):
+    """A request to the page's API."""
+
+    server: InspectedServer
+    body: bytes
+    live: LiveResponse
+
+    @property
+    def target(self) -> Target:
+        return self.server.target
+
+
+_Method = Callable[[_ApiRequest], Awaitable[Any]]
+
+
 class Page:
     """Answers requests for `/` and `/inspector/`; API requests must carry the `token`."""
 
     def __init__(
         self,
-        target: Target,
-        stats: CallStats,
+        servers: Sequence[InspectedServer],
         *,
         is_open: bool,
         mcp_path: str | None = None,
@@ -106,13 +147,21 @@ class Page:
         """
         self._mcp_hint = "" if mcp_path is None else f"; MCP is at {mcp_path}"
         self.token = token or secrets.token_urlsafe(24)
-        self._target = target
-        self._stats = stats
+        self._servers = servers
         self._stats_of_others = stats_of_others
+        self._listening: set[asyncio.Future[None]] = set()
         self._assets = Assets(self.token if is_open else None)
-        self._methods: Mapping[str, Callable[[bytes], Awaitable[Any]]] = {
+        self._methods: Mapping[str, _Method] = {
+            "servers": self._list_servers,
             "about": self._about,
+            "state": self._state,
             "tools": self._tools,
+            "features": self._features,
+            "request": self._request,
+            "listen": self._listen,
+            "upstreams": self._upstreams,
+            "sign-in": self._sign_in,
+            "sign-out": self._sign_out,
             "check": self._check,
             "call": self._call,
             "answer": self._continue,
@@ -122,6 +171,11 @@ class Page:
             "stats": self._get_stats,
             "reconnect": self._reconnect,
         }
+
+    def close(self) -> None:
+        """End the responses that wait for notifications: the server stops."""
+        for each in list(self._listening):
+            each.cancel()
 
     def link(self, url: str) -> str:
         """Return the link to the page; browsers do not send the fragment."""
@@ -159,13 +213,31 @@ class Page:
             return None
         if isinstance(body, Refusal):
             return refused(body)
+        live = LiveResponse(exchange)
+        request = _ApiRequest(self._server_of(exchange), body, live)
         try:
-            result = await exchange.while_connected(self._methods[method](body))
+            result = await exchange.while_connected(self._methods[method](request))
         except PeerError as error:
-            return refused(refuse(502, str(error)))
+            return await self._fail(live, refuse(502, str(error)))
         except ContractError as error:
-            return refused(refuse(400, str(error)))
-        return None if result is None else Response(200, to_json(result), _NO_STORE)
+            return await self._fail(live, refuse(400, str(error)))
+        except BaseException:
+            live.drop()
+            raise
+        if result is None:
+            live.drop()
+            return None
+        if await live.end(200, result):
+            return None
+        return Response(200, to_json(result), _NO_STORE)
+
+    async def _fail(self, live: LiveResponse, refusal: Refusal) -> Response | None:
+        error = {"error": {"message": refusal.error.message}}
+        return None if await live.end(refusal.status, error) else refused(refusal)
+
+    def _server_of(self, exchange: Exchange) -> InspectedServer:
+        number = exchange.head.fields.get(SERVER, b"0")
+        return self._servers[int(number)]
 
     def _check_request(self, method: str, exchange: Exchange) -> Refusal | None:
         given = exchange.head.fields.get(TOKEN, b"")
@@ -175,57 +247,110 @@ class Page:
             return refuse(404, "Not found")
         if exchange.method != "POST":
             return refuse(405, f"Method {exchange.method} not allowed; use POST")
+        number = exchange.head.fields.get(SERVER, b"0")
+        if len(number) > 4 or not number.isdigit() or int(number) >= len(self._servers):
+            return refuse(404, "This server is not known; reload the page")
         return exchange.head.unfit
 
-    async def _about(self, body: bytes) -> dict[str, Any]:
-        return self._target.about()
+    async def _list_servers(self, request: _ApiRequest) -> dict[str, Any]:
+        return {"servers": [_named(each) for each in self._servers]}
 
-    async def _tools(self, body: bytes) -> dict[str, Any]:
-        return {"tools": await self._target.tools()}
+    async def _about(self, request: _ApiRequest) -> dict[str, Any]:
+        return request.target.about()
 
-    async def _check(self, body: bytes) -> dict[str, Any]:
-        return {"fields": await self._target.check(_call_request(body))}
+    async def _state(self, request: _ApiRequest) -> dict[str, Any]:
+        return request.target.state()
 
-    async def _call(self, body: bytes) -> dict[str, Any]:
-        request = _call_request(body)
-        number, record = await self._target.call(request)
+    async def _tools(self, request: _ApiRequest) -> dict[str, Any]:
+        return {"tools": await request.target.tools()}
+
+    async def _features(self, request: _ApiRequest) -> dict[str, Any]:
+        return await request.target.features()
+
+    async def _check(self, request: _ApiRequest) -> dict[str, Any]:
+        return {"fields": await request.target.check(_call_request(request.body))}
+
+    async def _call(self, request: _ApiRequest) -> dict[str, Any]:
+        wanted = _call_request(request.body)
+        number, record = await request.target.call(wanted, request.live.receive)
         return _call_json(number, record)
 
-    async def _continue(self, body: bytes) -> dict[str, Any]:
-        given = _decoded(body, _InputResponses)
+    async def _continue(self, request: _ApiRequest) -> dict[str, Any]:
+        given = _decoded(request.body, _InputResponses)
         if given.answers is None:
-            self._target.abandon(given.call)
+            request.target.abandon(given.call)
             return _EXPIRED
-        continued = await self._target.answer(given.call, given.answers)
+        continued = await request.target.answer(given.call, given.answers, request.live.receive)
         return _EXPIRED if continued is None else _call_json(*continued)
 
-    async def _validate(self, body: bytes) -> dict[str, Any]:
-        filled = _decoded(body, _FilledForm)
+    async def _request(self, request: _ApiRequest) -> dict[str, Any]:
+        wanted = _decoded(request.body, ServerRequest)
+        return {"reply": (await request.target.request(wanted)).decode(errors="replace")}
+
+    async def _listen(self, request: _ApiRequest) -> dict[str, Any] | None:
+        """Send notifications until the page closes the request, or the server stops."""
+        uris = _decoded(request.body, _WatchedResources).uris
+        if len(uris) > _MAX_WATCHED:
+            raise ContractError(f"at most {_MAX_WATCHED} resources can be watched")
+        request.live.open()
+        listening = asyncio.ensure_future(request.target.listen(uris, request.live.receive))
+        self._listening.add(listening)
+        try:
+            await asyncio.wait({listening})
+        finally:
+            self._listening.discard(listening)
+            listening.cancel()
+        with suppress(asyncio.CancelledError):
+            listening.result()
+        return {}
+
+    async def _upstreams(self, request: _ApiRequest) -> dict[str, Any]:
+        return {"upstreams": request.target.upstreams()}
+
+    async def _sign_in(self, request: _ApiRequest) -> dict[str, Any]:
+        await request.target.sign_in()
+        return {}
+
+    async def _sign_out(self, request: _ApiRequest) -> dict[str, Any]:
+        await request.target.sign_out()
+        return {}
+
+    async def _validate(self, request: _ApiRequest) -> dict[str, Any]:
+        filled = _decoded(request.body, _FilledForm)
         try:
             return {"fields": Checker(filled.schema).errors(filled.value)}
         except ContractError:  # an invalid schema: the tool validates
             return {"fields": ()}
 
-    async def _render(self, body: bytes) -> dict[str, Any]:
-        wanted = _decoded(body, _RenderRequest)
+    async def _render(self, request: _ApiRequest) -> dict[str, Any]:
+        wanted = _decoded(request.body, _RenderRequest)
         _require_known(wanted.render)
-        record = await self._target.render(wanted.call, wanted.render)
+        record = await request.target.render(wanted.call, wanted.render)
         return _EXPIRED if record is None else {"call": wanted.call, **_record_json(record)}
 
-    async def _read(self, body: bytes) -> msgspec.Raw:
-        pasted = _decoded(body, _PastedReply, json.loads)  # it accepts lone surrogates, too
+    async def _read(self, request: _ApiRequest) -> msgspec.Raw:
+        pasted = _decoded(request.body, _PastedReply, json.loads)  # accepts lone surrogates, too
         report = await read_reply(ReceivedReply.from_text(pasted.reply, pasted.tool))
         return msgspec.Raw(report.json)
 
-    async def _reconnect(self, body: bytes) -> dict[str, Any]:
-        await self._target.reconnect()
+    async def _reconnect(self, request: _ApiRequest) -> dict[str, Any]:
+        await request.target.reconnect()
         return {}
 
-    async def _get_stats(self, body: bytes) -> dict[str, Any]:
+    async def _get_stats(self, request: _ApiRequest) -> dict[str, Any]:
+        own = request.server.stats.report()
         if self._stats_of_others is None:
-            return self._stats.report()
+            return own
         others = [json.loads(report) for report in await self._stats_of_others() if report]
-        return merged([self._stats.report(), *others])
+        return merged([own, *others])
+
+
+def _named(server: InspectedServer) -> dict[str, Any]:
+    about = server.target.about()
+    identity = msgspec.to_builtins(about["server"])
+    own = identity.get("title") or identity.get("name")
+    name = server.name or (own if isinstance(own, str) else "") or str(about.get("target", ""))
+    return {"name": name, "isConnected": about.get("isConnected", True)}
 
 
 def _call_request(body: bytes) -> CallRequest:
@@ -268,6 +393,7 @@ def _record_json(record: CallRecord) -> dict[str, Any]:
         "omitted": record.omitted,
         "isRendered": record.is_rendered,
         "reading": msgspec.Raw(record.report.json),
+        "upstream": record.upstream,
     }
 
 
@@ -332,4 +458,5 @@ class StandaloneApp:
         """Do nothing: there are no streams."""
 
     def stop(self, *, at_once: bool = False) -> None:
-        """Do nothing: there are no calls to wait for."""
+        """End the responses that wait for notifications."""
+        self._page.close()

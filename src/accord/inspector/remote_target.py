@@ -2,19 +2,21 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from itertools import count
+from math import inf
 from time import perf_counter
 from typing import Any, Final
 
 import msgspec
 
-from accord.auth.sign_in import Auth
-from accord.client.messages import Disconnected, Message, Reply, parse_messages
+from accord.auth.sign_in import Auth, SignIn
+from accord.client.messages import Disconnected, Message, Reply, mcp_error, parse_messages
 from accord.client.peer import Peer, connect
-from accord.errors import ContractError, PeerError
+from accord.client.subscription import SUBSCRIPTION_ID, Subscription
+from accord.errors import METHOD_NOT_FOUND, ContractError, MCPError, PeerError
 from accord.inspector.call_stats import CallStats
 from accord.inspector.history import History
 from accord.inspector.reports import ReceivedReply, read_reply, render_reply
@@ -22,16 +24,21 @@ from accord.inspector.running_calls import InspectorCall, WaitingCalls
 from accord.inspector.target import (
     CLIENT_CAPABILITIES,
     INPUT_REQUIRED,
+    TASK_CAPABILITIES,
+    TASK_TTL,
     CallRecord,
     CallRequest,
     Direction,
     InputRequest,
     InputResponse,
+    OnMessage,
     RenderOptions,
+    ServerRequest,
     WireMessage,
 )
 from accord.model.answer import FieldError
 from accord.model.arguments import Checker
+from accord.model.changes import KINDS
 from accord.profiles import PROFILES
 from accord.reader.report import to_json
 from accord.revisions import NEWEST, REVISIONS
@@ -51,6 +58,14 @@ _TOTAL_BYTES: Final = 1024 * 1024  # shown of all messages but the reply
 _MAX_INPUT_REQUESTS: Final = 20  # open at once; further ones get the default response
 _INPUT_REQUEST_BYTES: Final = 256 * 1024
 _INPUT_DELAY: Final = 0.3  # seconds for a call to end before its input requests are shown
+_MAX_REPLY: Final = 4 * 1024 * 1024  # bytes of the reply to a request that is not a call
+_META: Final = "io.modelcontextprotocol"
+_LISTS: Final = {
+    "prompts": ("prompts", "prompts/list"),
+    "resources": ("resources", "resources/list"),
+    "resourceTemplates": ("resources", "resources/templates/list"),
+}
+"""The capability and the method of each list."""
 
 
 class _Meta(msgspec.Struct, frozen=True, rename="camel"):
@@ -84,19 +99,40 @@ _decode = msgspec.json.Decoder(_Frame).decode
 class RemoteCall(InspectorCall[Reply]):
     """One call of a remote server; its progress token identifies its messages."""
 
-    def __init__(self, request: CallRequest, peer: Peer, token: str) -> None:
+    def __init__(self, request: CallRequest, peer: Peer, token: str, on_message: OnMessage) -> None:
         super().__init__(request)
+        self.on_message = on_message
         self.peer = peer
-        self._token = token
+        self.token = token
         self._before = peer.messages[-1] if peer.messages else None
         self._server_requests: list[Any] = []
 
     async def send(self, answers: Mapping[str, Any] | None = None) -> Reply:
         """Send the call, with input responses if it is repeated."""
-        arguments = msgspec.json.decode(self.request.arguments)
-        return await self.peer.call(
-            self.request.tool, arguments, meta={"progressToken": self._token}, answers=answers
-        )
+        request, meta = self.request, self._meta()
+        more = dict(answers or {})
+        if request.as_task and not self._is_stateless:
+            more["task"] = {"ttl": TASK_TTL}
+        params = request.params
+        if "arguments" in params:
+            params["arguments"] = msgspec.json.decode(request.arguments)
+        if request.method == "tools/call":
+            return await self.peer.call(
+                request.tool, params["arguments"], meta=meta, answers=more or None
+            )
+        return await self.peer.request(request.method, {**params, "_meta": meta, **more})
+
+    @property
+    def _is_stateless(self) -> bool:
+        return REVISIONS[self.peer.revision].stateless
+
+    def _meta(self) -> dict[str, Any]:
+        meta: dict[str, Any] = {"progressToken": self.token}
+        if self._is_stateless and self.request.log_level is not None:
+            meta[f"{_META}/logLevel"] = self.request.log_level
+        if self._is_stateless and self.request.as_task:
+            meta[f"{_META}/clientCapabilities"] = TASK_CAPABILITIES
+        return meta
 
     def receive_request(self, request: Mapping[str, Any]) -> bool:
         """Add an input request of the server; return False if there are too many."""
@@ -161,7 +197,7 @@ class RemoteCall(InspectorCall[Reply]):
         return found, len(about) - len(shown)
 
     def _is_request(self, message: Message, frame: "_Frame") -> bool:
-        return message.direction == "sent" and frame.sent_token == self._token
+        return message.direction == "sent" and frame.sent_token == self.token
 
     def _since(self) -> Sequence[Message]:
         """Return the messages since the call began; all, if the log no longer reaches back."""
@@ -176,7 +212,7 @@ class RemoteCall(InspectorCall[Reply]):
         if message.direction == "noise":
             return False
         if frame.id is None:
-            return frame.token in (None, self._token)
+            return frame.token in (None, self.token)
         is_server_request = (message.direction == "received") == (frame.method is not None)
         return frame.id in (self._server_requests if is_server_request else request_ids)
 
@@ -212,41 +248,60 @@ class RemoteTarget:
 
     def __init__(
         self,
-        target: str,
+        target: str | Sequence[str],
         *,
         label: str | None = None,
         headers: Mapping[str, str] | None = None,
         auth: Auth | None = None,
         revision: str | None = None,
         timeout: float = 30.0,
-        stats: CallStats | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
     ) -> None:
-        self._label = label or target
+        self._label = label or (target if isinstance(target, str) else " ".join(target))
+        self._url = target if isinstance(target, str) and "://" in target.split(" ")[0] else None
+        self.auth = auth
         self._connect: Callable[[], AbstractAsyncContextManager[Peer]] = partial(
             connect,
             target,
             headers=headers or None,
             auth=auth,
+            env=env,
+            cwd=cwd,
             revision=revision,
             timeout=timeout,
             capabilities=CLIENT_CAPABILITIES,
             max_bytes=MAX_MESSAGE,
             on_request=self._on_request,
+            on_notification=self._on_notification,
         )
-        self._stats = stats
+        self.stats = CallStats()
         self._tokens = (f"page-{number}" for number in count(1))
         self._opening = asyncio.Lock()
         self._stack = AsyncExitStack()
         self._peer: Peer | None = None
         self._schemas: dict[str, Any] = {}
+        self._unsubscribing: set[asyncio.Task[Reply]] = set()
         self._history: History[CallRecord] = History()
         self._waiting_calls: WaitingCalls[RemoteCall] = WaitingCalls()
         self._running_calls: list[RemoteCall] = []
+        self._listeners: dict[OnMessage, list[int]] = {}
+        """The ids of the listening requests of each listener, in the stateless era."""
+        self._failure = ""
+        """Why the last attempt to connect has failed."""
+        self._log_level: str | None = None
+        self._sign_in_page: str | None = None
 
     async def open(self) -> None:
         """Connect to the server, or raise a PeerError."""
         await self.aclose()
-        self._peer = await self._stack.enter_async_context(self._connect())
+        self._log_level = None
+        try:
+            self._peer = await self._stack.enter_async_context(self._connect())
+        except PeerError as error:
+            self._failure = str(error)
+            raise
+        self._failure = ""
 
     async def aclose(self) -> None:
         """Close the connection; a command is ended."""
@@ -260,12 +315,28 @@ class RemoteTarget:
             "server": {} if peer is None else peer.server,
             "instructions": None if peer is None else peer.instructions,
             "kind": "remote",
+            "isConnected": peer is not None,
+            "failure": self._failure,
+            "capabilities": {} if peer is None else peer.capabilities,
+            "hasSignIn": self._sign_in is not None,
             "target": self._label,
             "revision": NEWEST.date if peer is None else peer.revision,
             "revisions": list(REVISIONS),
             "profile": None,
             "profiles": list(PROFILES),
         }
+
+    def state(self) -> dict[str, Any]:
+        """Return whether it is connected, why it is not, and the page of a sign-in under way."""
+        return {
+            "isConnected": self._peer is not None,
+            "failure": self._failure,
+            "signInPage": self._sign_in_page,
+        }
+
+    def announce_sign_in(self, url: str) -> None:
+        """Show the page at which a person signs in, until the server is connected."""
+        self._sign_in_page = url
 
     async def tools(self) -> list[dict[str, Any]]:
         """Return all tools, from every page of `tools/list`."""
@@ -277,6 +348,145 @@ class RemoteTarget:
             raise
         self._schemas = {str(tool.get("name")): tool.get("inputSchema") for tool in tools}
         return tools
+
+    async def features(self) -> dict[str, list[dict[str, Any]]]:
+        """Return all prompts, resources and resource templates of the server."""
+        return {key: await self._entries(key, *names) for key, names in _LISTS.items()}
+
+    async def _entries(self, key: str, capability: str, method: str) -> list[dict[str, Any]]:
+        """Return a list; empty if the server does not have it."""
+        peer = await self._connected()
+        if capability not in peer.capabilities:
+            return []
+        try:
+            return await peer.entries(method, key)
+        except MCPError as error:
+            if error.code == METHOD_NOT_FOUND:
+                return []
+            raise
+        except PeerError as error:
+            self._drop(peer, error)
+            raise
+
+    async def request(self, request: ServerRequest) -> bytes:
+        """Return the reply to a request that is not a call."""
+        peer = await self._connected()
+        params = dict(request.params)
+        if request.is_for_task and REVISIONS[peer.revision].stateless:
+            params["_meta"] = {f"{_META}/clientCapabilities": TASK_CAPABILITIES}
+        try:
+            reply = await peer.request(request.method, params)
+        except PeerError as error:
+            self._drop(peer, error)
+            raise
+        if len(reply.raw) > _MAX_REPLY:
+            raise PeerError(f"the reply to {request.method} has more than {_MAX_REPLY} bytes")
+        return reply.raw
+
+    async def listen(self, uris: Sequence[str], on_message: OnMessage) -> None:
+        """Pass on notifications until this is cancelled, or the server has ended.
+
+        It does not connect: a server that ends at once would be restarted for ever.
+        """
+        peer = self._peer
+        if peer is None:
+            raise PeerError("the server is not connected")
+        lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        peer.dispatcher.watchers.add(lost)
+        requests = self._listeners[on_message] = []
+        listen = self._listen_stateless if REVISIONS[peer.revision].stateless else self._subscribe
+        try:
+            async with listen(peer, uris, requests):
+                await lost
+        except Disconnected as error:
+            self._drop(peer, error)
+            raise
+        finally:
+            del self._listeners[on_message]
+            peer.dispatcher.watchers.discard(lost)
+            lost.cancel()
+
+    @asynccontextmanager
+    async def _listen_stateless(
+        self, peer: Peer, uris: Sequence[str], requests: list[int]
+    ) -> AsyncIterator[None]:
+        """Listen by a request that stays open; a server without it tells nothing."""
+        params = {"notifications": Subscription(tuple(uris), KINDS).wanted}
+        request = peer.request("subscriptions/listen", params, within=inf, on_start=requests.append)
+        task = asyncio.ensure_future(request)
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    @asynccontextmanager
+    async def _subscribe(
+        self, peer: Peer, uris: Sequence[str], _: list[int]
+    ) -> AsyncIterator[None]:
+        """Subscribe to resources by requests of the handshake era."""
+        await peer.listening()
+        for uri in uris:
+            reply = await peer.request("resources/subscribe", {"uri": uri})
+            if reply.error is not None:
+                raise mcp_error(f"subscribing to {uri}", reply.error)
+        try:
+            yield
+        finally:
+            for uri in uris:  # without waiting: the server may be gone
+                self._forget(peer, uri)
+
+    def _forget(self, peer: Peer, uri: str) -> None:
+        task = asyncio.ensure_future(peer.request("resources/unsubscribe", {"uri": uri}))
+        self._unsubscribing.add(task)
+        task.add_done_callback(self._forgotten)
+
+    def _forgotten(self, task: "asyncio.Task[Reply]") -> None:
+        self._unsubscribing.discard(task)
+        if not task.cancelled():
+            task.exception()
+
+    def _on_notification(self, notification: dict[str, Any]) -> None:
+        """Pass a notification to the call that it belongs to, else to all who listen."""
+        method, params = notification.get("method"), _object(notification.get("params"))
+        raw = to_json(notification)
+        if method == "notifications/progress":
+            for call in self._running_calls:
+                if call.token == params.get("progressToken"):
+                    call.on_message(raw)
+        elif method == "notifications/message" and self._running_calls:
+            self._running_calls[-1].on_message(raw)
+        else:
+            request_id = _object(params.get("_meta")).get(SUBSCRIPTION_ID)
+            for on_message, requests in self._listeners.items():
+                if request_id is None or request_id in requests:
+                    on_message(raw)
+
+    def upstreams(self) -> dict[str, Any]:
+        """Return nothing: the upstreams of a gateway elsewhere are not known."""
+        return {}
+
+    # Sign-in
+
+    @property
+    def _sign_in(self) -> SignIn | None:
+        return self.auth if isinstance(self.auth, SignIn) else None
+
+    async def sign_in(self) -> None:
+        """Sign in anew, whatever is stored, and connect again."""
+        if self._sign_in is None or self._url is None:
+            raise ContractError("this server has no sign-in; only a server at a URL has one")
+        await self._sign_in.sign_in(self._url)
+        await self.reconnect()
+
+    async def sign_out(self) -> None:
+        """Forget the sign-in, and close the connection."""
+        if self._sign_in is None or self._url is None:
+            raise ContractError("this server has no sign-in; only a server at a URL has one")
+        await self._sign_in.sign_out(self._url)
+        async with self._opening:
+            await self.aclose()
+        self._failure = "you have signed out"
 
     def schema(self, tool: str) -> dict[str, Any] | None:
         """Return the input schema of a tool, as last listed."""
@@ -293,19 +503,30 @@ class RemoteTarget:
         except ContractError:
             return ()
 
-    async def call(self, request: CallRequest) -> tuple[int, CallRecord]:
-        """Call a tool in the negotiated revision."""
-        call = RemoteCall(request, await self._connected(), next(self._tokens))
+    async def call(self, request: CallRequest, on_message: OnMessage) -> tuple[int, CallRecord]:
+        """Call a tool, or get a prompt or resource, in the negotiated revision."""
+        peer = await self._connected()
+        await self._set_log_level(peer, request.log_level)
+        call = RemoteCall(request, peer, next(self._tokens), on_message)
         call.begin(self._run(call))
         return await self._continue(call)
 
+    async def _set_log_level(self, peer: Peer, level: str | None) -> None:
+        """Set the level of a session; in the stateless era each request has its own."""
+        if level in (None, self._log_level) or REVISIONS[peer.revision].stateless:
+            return
+        if "logging" in peer.capabilities:
+            await peer.request("logging/setLevel", {"level": level})
+        self._log_level = level
+
     async def answer(
-        self, number: int, answers: Mapping[str, InputResponse]
+        self, number: int, answers: Mapping[str, InputResponse], on_message: OnMessage
     ) -> tuple[int, CallRecord] | None:
         """Continue a call that waits, or repeat it with the responses."""
         call = self._waiting_calls.take(number)
         if call is None:
             return None
+        call.on_message = on_message
         if REVISIONS[call.peer.revision].stateless:
             call.begin(self._run(call, call.responses(answers)))
         else:
@@ -322,7 +543,8 @@ class RemoteTarget:
         try:
             reply = await call.send(answers)
         except PeerError as error:
-            self._note((call.request.tool, "unavailable", perf_counter() - began, None))
+            if call.request.method == "tools/call":
+                self._note((call.request.tool, "unavailable", perf_counter() - began, None))
             self._drop(call.peer, error)
             raise
         finally:
@@ -338,7 +560,7 @@ class RemoteTarget:
         raw = INPUT_REQUIRED if reply is None else reply.raw
         request = call.request
         report = await read_reply(self._received(request, raw))
-        if reply is not None:
+        if reply is not None and request.method == "tools/call":
             ending: OutcomeLabel = "internal" if report.is_failure else "success"
             self._note((request.tool, ending, call.seconds, None))
         messages, omitted = call.messages(
@@ -407,5 +629,4 @@ class RemoteTarget:
             self._peer = None
 
     def _note(self, noted: Noted) -> None:
-        if self._stats is not None:
-            self._stats.add([noted])
+        self.stats.add([noted])

@@ -8,7 +8,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 import msgspec
 
-from accord.inspector.target import CallRequest, InputRequest, InputResponse
+from accord.inspector.target import CallRequest, InputRequest, InputResponse, OnMessage
 
 Result = TypeVar("Result")
 
@@ -38,6 +38,8 @@ class InspectorCall(Generic[Result]):
 
     def __init__(self, request: CallRequest) -> None:
         self.request = request
+        self.on_message: OnMessage = lambda raw: None
+        """Receives the notifications that arrive before the result."""
         self.input_requests: dict[str, InputRequest] = {}
         """The open input requests, by key."""
         self.state: str | None = None
@@ -83,12 +85,14 @@ class InspectorCall(Generic[Result]):
             self._task.cancel()
 
     def receive(self, raw: bytes) -> None:
-        """Add the input request in a message, or remove the one that it cancels."""
+        """Add the input request in a message, remove one that it cancels, or pass it on."""
         try:
             frame = _frame(raw)
             if frame.method == "notifications/cancelled":
                 self.close(_encode(_cancelled(frame.params).request_id).decode())
-            elif frame.method and frame.id is not None:
+            elif frame.method and frame.id is None:
+                self.on_message(raw)
+            elif frame.method:
                 self.add_input_request(
                     InputRequest(_encode(frame.id).decode(), frame.method, frame.params)
                 )

@@ -50,6 +50,8 @@ class Done(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     outcome: Outcome
     reply: bytes
+    forwarded: ForwardedResult | None = None
+    """The result of another server's tool that the reply is made of."""
 
 
 def rejected(request: Request, reject: Reject) -> Done:
@@ -291,7 +293,7 @@ class ToolOperation(Operation[C], kw_only=True, gc=False):
     def render(self, value: Any) -> Done:
         """Return the outcome with a value that the tool returned."""
         if type(value) is ForwardedResult:
-            return Done(outcome_of_result(value), self.forward(value))
+            return Done(outcome_of_result(value), self.forward(value), value)
         tool, position = self.tool, self.position
         answer = answer_of(value, tool, self.warnings or ())
         if position is not None:

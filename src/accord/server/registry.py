@@ -147,6 +147,8 @@ class Registry:
         self._cache: dict[tuple[Any, ...], Any] = {}
         self.report_upstreams: Callable[[], Mapping[str, Any]] | None = None
         """Returns the state of each foreign server that the features come from."""
+        self.describe_upstreams: Callable[[], Mapping[str, Any]] | None = None
+        """Returns what the page shows of each of these servers."""
 
     @property
     def upstreams(self) -> dict[str, Any]:
@@ -154,6 +156,14 @@ class Registry:
         found = {} if self.report_upstreams is None else dict(self.report_upstreams())
         for each in self.inclusions:
             found |= each.followed.upstreams
+        return found
+
+    @property
+    def upstream_details(self) -> dict[str, Any]:
+        """What the page shows of each foreign server, those of included servers too, by name."""
+        found = {} if self.describe_upstreams is None else dict(self.describe_upstreams())
+        for each in self.inclusions:
+            found |= each.followed.upstream_details
         return found
 
     @property

@@ -38,4 +38,5 @@ def page(tab: Tab, server: HttpServer) -> Iterator[Any]:
     tab.page.goto(home(server))
     tab.page.wait_for_selector("#tools a")
     yield tab.page
+    tab.page.evaluate("localStorage.clear()")
     tab.check()

@@ -63,7 +63,7 @@ class Tab:
         complaints, self._complaints = self._complaints, []
         if besides is not None:
             complaints = [each for each in complaints if besides not in each]
-        assert not quiet or complaints == []
+        assert not quiet or complaints == [], complaints
 
     def close(self) -> None:
         """Leave it."""
@@ -115,7 +115,7 @@ def settled(page: Any) -> None:
 
 def word(page: Any, profile: str) -> None:
     """Have the answer in other words."""
-    page.check(f"input[value={profile}]")
+    page.select_option('[aria-label="Profile"]', profile)
     settled(page)
 
 

@@ -70,14 +70,14 @@ def assert_each_model_has_its_price(page: Any) -> None:
 
 def test_a_problem_is_a_banner_that_says_what_helps(page: Any) -> None:
     call(page, "painter", name="zoe")
-    page.check("input[value=generic]")
+    page.select_option("[aria-label=Profile]", "generic")
     page.wait_for_function(
         "() => document.querySelector('.banner')?.innerText.includes('Not found')"
     )
     banner = page.inner_text(".banner")
     assert "No painter 'zoe'" in banner
     assert "try ada" in banner
-    assert page.inner_text(".outcome") == "problem"
+    assert page.inner_text(".outcome") == "error"
 
 
 def test_a_problem_names_its_fields_in_every_wording_that_has_them(page: Any) -> None:
@@ -110,7 +110,7 @@ def test_a_switch_shows_at_once_how_the_same_answer_is_worded(page: Any) -> None
         seen[profile] = received(page)["result"]["content"][0]["text"]
     assert len(set(seen.values())) >= 4
     assert json.loads(seen["envelope"])["success"] is True
-    page.select_option(".switches select", "2024-11-05")
+    page.select_option("[aria-label=Revision]", "2024-11-05")
     page.wait_for_selector("text=Handshake, 3 messages")
     assert "structuredContent" not in received(page)["result"]
     assert "Nothing: this wording has no structured content" in page.inner_text(".models")

@@ -55,7 +55,7 @@ def test_a_server_that_stops_is_reported_and_found_again(browser: Any) -> None:
             call(page)
             assert "London" in page.inner_text(".pane-person")
             choose(page, "letter")
-            page.click("input[value=envelope]")
+            page.select_option("[aria-label=Profile]", "envelope")
             page.wait_for_selector("text=The answer is no longer stored")
             assert "Dear Grace" in page.inner_text(".pane-person"), "and it is still shown"
 
@@ -67,7 +67,7 @@ def test_a_remote_server_needs_the_link(browser: Any) -> None:
             assert token not in page.url
             call(page, "painter", name="ada")
             assert page.inner_text("#target") == COMMAND
-            page.check("input[value=envelope]")
+            page.select_option("[aria-label=Profile]", "envelope")
             page.wait_for_selector("text=Rendered by Accord")
             assert json.loads(received(page)["result"]["content"][0]["text"])["success"] is True
             call(page, "varnish")

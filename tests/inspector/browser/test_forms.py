@@ -23,7 +23,7 @@ def test_errors_stand_beside_their_fields(page: Any) -> None:
     page.click("main .actions .primary")
     copies = page.locator(".field", has_text="copies").last
     copies.locator(".fault:visible").wait_for()
-    assert copies.locator(".fault").inner_text() == "is no number"
+    assert copies.locator(".fault").inner_text() == "is not a number"
     page.get_by_label(re.compile("^copies")).fill("99")
     page.click("main .actions .primary")
     page.wait_for_function("() => document.querySelectorAll('.fault:not([hidden])').length >= 6")

@@ -135,12 +135,12 @@ def test_questions_of_any_kind_are_answered(enemy: Any) -> None:
 def test_odd_names_are_names(enemy: Any) -> None:
     visit(enemy, "form_odd")
     for at, name in enumerate(markup_server.ODD):
-        enemy.locator("main .arguments textarea").nth(at).fill(f"value of {name[:20]}")
+        enemy.locator("main .fields input").nth(at).fill(f"value of {name[:20]}")
     enemy.click("text=Edit as JSON")
     given = json.loads(enemy.input_value("textarea.raw"))
     assert given == {name: f"value of {name[:20]}" for name in markup_server.ODD}
     enemy.click("text=Edit as a form")
-    values = enemy.locator("main .arguments .fields textarea")
+    values = enemy.locator("main .fields input")
     assert [values.nth(at).input_value() for at in range(len(markup_server.ODD))] == [
         f"value of {name[:20]}" for name in markup_server.ODD
     ]
@@ -157,7 +157,7 @@ def test_a_choice_among_many_is_searched_for(enemy: Any) -> None:
     enemy.click("text=Edit as a form")
     pick.fill("none of them")
     enemy.click("main .primary")
-    enemy.wait_for_selector("text=is none of the choices")
+    enemy.wait_for_selector("text=is not one of the choices")
 
 
 def test_what_is_copied_presses_no_keys(enemy: Any) -> None:
@@ -306,12 +306,12 @@ LISTS = {
 def test_a_list_of_tools_that_fails_is_reported(browser: Any, transport: str, tools: str) -> None:
     with (
         attacked(transport, tools) as running,
-        opened(browser, running.url, "text=Try again", besides="status of 502") as page,
+        opened(browser, running.url, "text=Connect again", besides="status of 502") as page,
     ):
         words = page.inner_text("main")
         assert getattr(LISTS[tools], transport) in words
         assert len(words) < 5_000
-        assert page.get_by_role("button", name="Try again").is_visible()
+        assert page.get_by_role("button", name="Connect again").is_visible()
         assert_harmless(page, tools)
 
 

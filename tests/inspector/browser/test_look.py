@@ -92,7 +92,7 @@ def test_it_fits_a_phone(browser: Any, server: HttpServer) -> None:
         assert not page.is_visible("#tools")
         assert page.is_visible(".pane-person")
         assert not page.is_visible(".pane-wire")
-        page.click('.answer .tabs button:has-text("Wire")')
+        page.click('.answer .tabs button:has-text("Messages")')
         assert page.is_visible(".pane-wire")
         assert page.evaluate("document.documentElement.scrollWidth") == 360
         page.click("#back")

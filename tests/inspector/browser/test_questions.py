@@ -16,7 +16,7 @@ ERAS = [NEWEST, "2025-11-25"]
 def speak(page: Any, revision: str) -> None:
     """Call in a revision from now on."""
     call(page, "letter")
-    page.select_option(".switches select", revision)
+    page.select_option("[aria-label=Revision]", revision)
     settled(page)
 
 
@@ -35,7 +35,7 @@ def test_a_form_is_answered(page: Any) -> None:
         page.wait_for_selector(".inquiry .fault:visible")
         assert page.inner_text(".inquiry .fault:visible") == "is required"
         page.get_by_label(re.compile("^finish")).select_option(label="Gloss")
-        page.check("input[value=envelope]")
+        page.select_option("[aria-label=Profile]", "envelope")
         settled(page)
         page.click(".inquiry .primary")
         page.wait_for_selector("text=gloss varnish")
@@ -108,7 +108,7 @@ def test_a_refusal_is_reported_where_there_is_a_way_to_say_it(page: Any) -> None
 def test_a_question_may_be_left(page: Any) -> None:
     call(page, "interview")
     inquiry(page, "which folders").get_by_role("button", name="Leave it").click()
-    page.wait_for_selector("text=Left unanswered")
+    page.wait_for_selector("text=Not answered")
     page.locator("#history button").first.click()
     page.wait_for_selector(".inquiry")
     assert page.locator(".inquiry .primary").count() == 0, "nobody can answer it any longer"

@@ -7,7 +7,25 @@ const HEIGHT = 72;
 const BAR = 8;
 const STEP = 10;
 
-export function activity(counts) {
+export function activity(counts, isLocal) {
+  return h(
+    "div",
+    { class: "work" },
+    h(
+      "header",
+      { class: "title" },
+      h("h1", {}, "Activity"),
+      h(
+        "p",
+        { class: "description" },
+        isLocal ? "Calls since the start, from this page and every client over HTTP." : "Calls from this page since the start.",
+      ),
+    ),
+    figures(counts),
+  );
+}
+
+function figures(counts) {
   const all = counts.tools.reduce((sum, tool) => sum + tool.calls, 0);
   const failed = counts.tools.reduce((sum, tool) => sum + tool.failures, 0);
   const spent = counts.tools.reduce((sum, tool) => sum + tool.calls * tool.meanMs, 0);

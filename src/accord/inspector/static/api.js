@@ -22,6 +22,12 @@ takeLinked();
 const brought = document.querySelector('meta[name="accord-token"]').content;
 let token = brought || sessionStorage.getItem(KEY) || "";
 let start = 1;
+let server = 0;
+
+// All requests are for the server with this number.
+export function chooseServer(number) {
+  server = number;
+}
 
 // The number of the server's start; call numbers of an earlier start are invalid.
 export function currentStart() {
@@ -29,28 +35,61 @@ export function currentStart() {
 }
 
 // `body` is JSON text, so that numbers stay as they were typed.
-export async function ask(verb, body = "{}", signal = undefined) {
-  let [response, text] = await send(verb, body, signal);
-  if (response.status === 403 && (await renew())) [response, text] = await send(verb, body, signal);
-  if (response.status === 403) throw stale();
-  let said;
-  try {
-    said = parse(text);
-  } catch {
-    throw new Refused(`The server answered with HTTP ${response.status} and a body that is not JSON.`);
-  }
-  if (!response.ok) throw new Refused(said.error?.message ?? `HTTP ${response.status}`);
+// `onMessages` is given the notifications that arrive before the result, and how many were left out.
+export async function ask(verb, body = "{}", signal = undefined, onMessages = () => {}) {
+  const number = server;
+  let found = await send(verb, body, signal, number, onMessages);
+  if (found.status === 403 && (await renew())) found = await send(verb, body, signal, number, onMessages);
+  if (found.status === 403) throw stale();
+  const { status, said } = found;
+  if (said === undefined)
+    throw new Refused(`The server answered with HTTP ${status} and a body that is not JSON.`);
+  if (status !== 200) throw new Refused(said.error?.message ?? `HTTP ${status}`);
   return said;
 }
 
-async function send(verb, body, signal) {
-  const headers = { "content-type": "application/json", "x-accord-token": token };
+async function send(verb, body, signal, number, onMessages) {
+  const headers = {
+    "content-type": "application/json",
+    "x-accord-token": token,
+    "x-accord-server": String(number),
+  };
   try {
     const response = await fetch(`inspector/api/${verb}`, { method: "POST", headers, body, signal });
-    return [response, await response.text()];
+    if (response.headers.get("content-type")?.startsWith("text/event-stream"))
+      return await followed(response.body, onMessages);
+    return { status: response.status, said: parsed(await response.text()) };
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw stopped();
+  }
+}
+
+// Read a stream of events; the last one is the result.
+async function followed(body, onMessages) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  const parts = [];
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) throw stopped();
+    parts.push(value);
+    if (!value.includes("\n")) continue;
+    const lines = parts.join("").split("\n");
+    parts.splice(0, parts.length, lines.pop());
+    for (const line of lines) {
+      if (!line.startsWith("data: {")) continue;
+      const event = parsed(line.slice("data: ".length));
+      if (event?.status !== undefined) return { status: event.status, said: event.body };
+      if (event) onMessages(event.messages, event.omitted);
+    }
+  }
+}
+
+function parsed(text) {
+  try {
+    return parse(text);
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,7 +1,7 @@
 // Content beside the text: pictures, sounds, documents, links. A link stays text.
 
 import { prose } from "./code.js";
-import { h } from "./dom.js";
+import { button, h } from "./dom.js";
 import { isObject, shown } from "./json.js";
 import { bytes, clip, count } from "./text.js";
 
@@ -68,6 +68,17 @@ function decoded(data) {
   }
 }
 
+function showLarge(url, name) {
+  const dialog = h(
+    "dialog",
+    { class: "large", "aria-label": name, onclose: () => dialog.remove() },
+    h("p", { class: "heading" }, h("strong", {}, name), button("Close", () => dialog.close(), { class: "small" })),
+    h("iframe", { src: url, title: name }),
+  );
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
 // The browser's viewer shows a PDF; without one, it can be saved.
 function documentFigure(raw, kind, uri) {
   const url = URL.createObjectURL(new Blob([raw], { type: kind }));
@@ -82,6 +93,13 @@ function documentFigure(raw, kind, uri) {
     "figure",
     { class: "document" },
     h("iframe", { src: url, title: name }),
-    h("figcaption", {}, `${kind}, ${bytes(raw.length)} `, link),
+    h(
+      "figcaption",
+      {},
+      `${kind}, ${bytes(raw.length)} `,
+      link,
+      " ",
+      button("Full screen", () => showLarge(url, name), { class: "small" }),
+    ),
   );
 }

@@ -3,7 +3,7 @@
 import { clip, visible } from "./text.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-const WORDS = new Set(["title", "alt", "placeholder", "aria-label", "download"]);
+const WORDS = new Set(["title", "alt", "placeholder", "aria-label", "download", "data-column"]);
 
 export function h(tag, properties = {}, ...children) {
   return fill(document.createElement(tag), properties, children);

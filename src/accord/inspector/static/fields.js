@@ -1,11 +1,12 @@
 // The fields of a form that hold one value each: given as JSON text, or nothing if they are empty.
 
-import { h, identity, show } from "./dom.js";
+import { button, h, identity, show } from "./dom.js";
 import { stringify } from "./json.js";
 import { clip } from "./text.js";
 
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
-const SHORT = new Set(["date", "time", "date-time", "email", "uri", "uuid"]);
+const LONG = new Set(["multiline", "markdown", "html", "sql"]);
+const LONG_FROM = 200;
 const PLACEHOLDERS = new Map([
   ["date-time", "2026-01-31T09:30:00Z"],
   ["time", "09:30:00"],
@@ -64,7 +65,7 @@ function searchNode(values, labels) {
     get(faults) {
       if (!control.value) return undefined;
       const at = labels.indexOf(control.value);
-      if (at < 0) faults.push({ control, error: "is none of the choices" });
+      if (at < 0) faults.push({ control, error: "is not one of the choices" });
       return at < 0 ? undefined : stringify(values[at]);
     },
     set(value) {
@@ -87,7 +88,7 @@ export function numberNode() {
     get(faults) {
       const text = control.value.trim();
       if (!text || NUMBER.test(text)) return text || undefined;
-      faults.push({ control, error: "is no number" });
+      faults.push({ control, error: "is not a number" });
       return undefined;
     },
     set(value) {
@@ -96,19 +97,48 @@ export function numberNode() {
   };
 }
 
+// One line, until the text needs more: then it is an area, as it is where the schema expects long texts.
 export function stringNode(schema) {
-  const isShort = SHORT.has(schema.format) || schema.maxLength <= 80;
   const settings = { autocomplete: "off", spellcheck: "false", placeholder: PLACEHOLDERS.get(schema.format) };
-  const control = isShort
-    ? h("input", { type: schema.format === "date" ? "date" : "text", ...settings })
-    : h("textarea", { rows: "1", ...settings });
+  const area = () => h("textarea", { rows: "3", ...settings });
+  const isLong = LONG.has(schema.format) || schema.maxLength > LONG_FROM || schema.minLength > LONG_FROM;
+  let control = isLong ? area() : h("input", { type: schema.format === "date" ? "date" : "text", ...settings });
+  const lengthen = (value) => {
+    const longer = area();
+    for (const { name, value: kept } of control.attributes)
+      if (name === "id" || name.startsWith("aria-")) longer.setAttribute(name, kept);
+    longer.value = value;
+    const hasFocus = document.activeElement === control;
+    control.replaceWith(longer);
+    control = longer;
+    if (hasFocus) longer.focus();
+    more.remove();
+  };
+  const more = button("¶", () => lengthen(control.value), {
+    class: "small lengthen",
+    title: "Several lines",
+    "aria-label": "Several lines",
+  });
+  const element = h("div", { class: "line-field" }, control, !isLong && control.type === "text" && more);
+  element.addEventListener("paste", (event) => {
+    const text = event.clipboardData?.getData("text/plain") ?? "";
+    if (control.localName === "textarea" || !text.includes("\n")) return;
+    event.preventDefault();
+    const { value, selectionStart, selectionEnd } = control;
+    lengthen(value.slice(0, selectionStart ?? 0) + text.replaceAll("\r\n", "\n") + value.slice(selectionEnd ?? value.length));
+    control.dispatchEvent(new Event("input", { bubbles: true }));
+  });
   return {
-    element: control,
-    control,
+    element,
+    get control() {
+      return control;
+    },
     blank: '""',
     get: () => (control.value ? JSON.stringify(control.value) : undefined),
-    set: (value) => {
-      control.value = typeof value === "string" ? value : "";
+    set(value) {
+      const text = typeof value === "string" ? value : "";
+      if (control.localName === "input" && text.includes("\n")) lengthen(text);
+      else control.value = text;
     },
   };
 }
@@ -125,7 +155,7 @@ export function anyNode() {
         JSON.parse(text);
         return text;
       } catch (error) {
-        faults.push({ control, error: `is no JSON: ${error.message}` });
+        faults.push({ control, error: `is not JSON: ${error.message}` });
         return undefined;
       }
     },

@@ -2,7 +2,7 @@
 
 import { button, h, identity, show } from "./dom.js";
 import { anyNode, choiceNode, fixedNode, numberNode, stringNode } from "./fields.js";
-import { Exact, isObject, stringify } from "./json.js";
+import { Exact, isObject, parse, stringify } from "./json.js";
 import { hints, kindOf, labelOf, resolved, variants } from "./schema.js";
 import { clip } from "./text.js";
 
@@ -82,6 +82,59 @@ function nearest(fields, path) {
   return fields.get(place);
 }
 
+// A field that can hold any JSON: what its form cannot express is edited as JSON, so that nothing is lost.
+function lossless(node) {
+  const raw = anyNode();
+  const note = h("p", { class: "description" }, "As JSON: the form cannot express this value. ");
+  const asForm = button(
+    "Use the form",
+    () => {
+      show(place, node.element);
+      isRaw = false;
+    },
+    { class: "small" },
+  );
+  const place = h("div", { class: "lossless" }, node.element);
+  let isRaw = false;
+  return {
+    ...node,
+    element: place,
+    get control() {
+      return isRaw ? raw.control : node.control;
+    },
+    holds: (control) => raw.control === control || node.control === control || Boolean(node.holds?.(control)),
+    children: () => (isRaw ? [] : (node.children?.() ?? [])),
+    get: (faults) => (isRaw ? raw.get(faults) : node.get(faults)),
+    set(value) {
+      node.set(value);
+      const faults = [];
+      const found = node.get(faults);
+      isRaw = value !== undefined && (faults.length > 0 || !isSame(found, value));
+      if (isRaw) {
+        raw.set(value);
+        for (const { name, value: kept } of node.control?.attributes ?? [])
+          if (name === "id" || name.startsWith("aria-")) raw.control.setAttribute(name, kept);
+      }
+      show(place, isRaw ? [note, raw.control, asForm] : node.element);
+    },
+  };
+}
+
+// True if JSON text has a value, whatever the order of its members.
+function isSame(text, value) {
+  return text !== undefined && stringify(sorted(parse(text))) === stringify(sorted(value));
+}
+
+function sorted(value) {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .map(([name, each]) => [`=${name}`, sorted(each)])
+      .sort(([one], [other]) => (one < other ? -1 : 1)),
+  );
+}
+
 function makeNode(given, form, depth) {
   if (depth > DEEPEST) return anyNode();
   const schema = resolved(given, form.root);
@@ -94,7 +147,7 @@ function makeNode(given, form, depth) {
 // A field with its label, hint and error; `node` gives the value.
 function labelled(name, schema, isRequired, form, depth) {
   const whole = resolved(schema, form.root);
-  const node = makeNode(schema, form, depth);
+  const node = lossless(makeNode(schema, form, depth));
   const id = identity("field");
   const hinted = identity("hint");
   const wrong = identity("wrong");
@@ -119,7 +172,8 @@ function labelled(name, schema, isRequired, form, depth) {
     node.control.setAttribute("aria-describedby", `${hinted} ${wrong}`);
     if (isRequired) node.control.setAttribute("aria-required", "true");
   }
-  const width = node.control ? (node.control.matches("textarea") ? " wide" : "") : " group";
+  const isWide = node.control?.matches("textarea");
+  const width = node.control ? (isWide ? " wide" : "") : " group";
   const element = h(
     "div",
     { class: `field${width}` },
@@ -128,9 +182,12 @@ function labelled(name, schema, isRequired, form, depth) {
     error,
   );
   return {
-    ...node,
     element,
-    holds: (control) => node.control === control || node.holds?.(control),
+    blank: node.blank,
+    children: () => node.children(),
+    get: (faults) => node.get(faults),
+    set: (value) => node.set(value),
+    holds: (control) => node.holds(control),
     rename: (words) => show(label, words),
     complain(sentence) {
       const all = sentence && !error.hidden ? `${error.textContent}; ${sentence}` : sentence;
@@ -218,7 +275,7 @@ function optional(name, schema, isRequired, form, depth) {
     focus: () => inner?.focus(),
     get: (faults) => inner?.get(faults),
     set(value) {
-      if (value === undefined || value === null) return remove();
+      if (value === undefined) return remove();
       add();
       return inner.set(value);
     },

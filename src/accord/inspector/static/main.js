@@ -1,30 +1,30 @@
-// The page: the tools, the chosen tool, the history, and the connection to the server.
+// The page: the server, its features, the history, and the connection.
 
-import { Stale, Stopped, ask, currentStart, later, takeLinked } from "./api.js";
+import { Stale, Stopped, ask, chooseServer, currentStart, later, takeLinked } from "./api.js";
+import { loadAnswers } from "./call_view.js";
 import { announce, button, empty, h, show } from "./dom.js";
-import { parse, stringify } from "./json.js";
-import { brief, clip, milliseconds, visible } from "./text.js";
-import { ToolView, loadAnswers } from "./tool.js";
+import { CallHistory } from "./history.js";
+import { stringify } from "./json.js";
+import { chosenServer, serverSelect, showIn, signInActions, signInNotice, unconnected } from "./servers.js";
+import { Sidebar, nameOf } from "./sidebar.js";
+import { load, store } from "./stored.js";
+import { brief, clip, visible } from "./text.js";
+import { ToolView, loadSnippets } from "./tool.js";
 
 const LOOK = 2000;
-const MOST = 50;
-const MOST_BYTES = 64 * 1024 * 1024;
-const MOST_TOOLS = 500;
+const SOON = 300;
+const THEME = "accord-theme";
 const find = (id) => document.getElementById(id);
 
 class Page {
   constructor() {
     this.about = null;
-    this.tools = [];
+    this.servers = [];
     this.views = new Map();
-    this.history = [];
+    this.watched = new Set();
     this.render = {};
     this.main = find("main");
-    this.search = find("search");
-    this.list = find("tools");
-    this.search.addEventListener("input", () => this.drawTools());
-    this.search.addEventListener("keydown", (event) => this.move(event));
-    this.list.addEventListener("keydown", (event) => this.move(event));
+    this.sidebar = new Sidebar(this);
     window.addEventListener("hashchange", () => (takeLinked() ? location.reload() : this.route()));
     document.addEventListener("keydown", (event) => this.shortcut(event));
     find("theme").addEventListener("change", (event) => setTheme(event.target.value));
@@ -36,26 +36,138 @@ class Page {
     this.begin();
   }
 
+  // Find the servers, and open the one that this tab has shown.
   async begin() {
     try {
-      this.about = await ask("about");
-      this.introduce();
-      this.start = currentStart();
-      this.take((await ask("tools")).tools);
-      this.drawTools();
-      this.route();
-      find("trouble").hidden = true;
-      this.isLost = false;
+      this.servers = (await ask("servers")).servers;
+      const chosen = chosenServer(this.servers.length);
+      chooseServer(chosen);
+      const select = serverSelect(this.servers, chosen, (number) => this.change(number));
+      showIn(find("servers"), this.servers.length > 1 ? select : null);
+      await this.open();
     } catch (error) {
       this.trouble(error);
-      if (!this.tools.length)
-        show(
-          this.main,
-          empty("Nothing to show", error.message),
-          button("Try again", () => this.begin()),
-        );
+      if (!this.about) {
+        const again = button("Try again", () => this.begin());
+        show(this.main, empty("Nothing to show", error.message), again);
+      }
     }
-    afterPaint(() => PARTS.forEach((load) => load().catch(() => {})));
+    afterPaint(() => PARTS.forEach((part) => part().catch(() => {})));
+  }
+
+  change(number) {
+    chooseServer(number);
+    this.views.clear();
+    this.watched.clear();
+    this.current = null;
+    this.about = null;
+    this.render = {};
+    history.replaceState(null, "", "#/tool");
+    this.begin();
+  }
+
+  // Show the server: what it is, and what it has.
+  async open() {
+    this.about = await ask("about");
+    this.start = currentStart();
+    this.introduce();
+    this.keepHistory();
+    find("trouble").hidden = true;
+    this.isLost = false;
+    try {
+      await this.loadLists();
+    } catch (error) {
+      if (error instanceof Stopped || error instanceof Stale) throw error;
+      this.about = await ask("about");
+      this.introduce();
+      this.display(unconnected(this, error.message));
+      return;
+    }
+    this.route();
+    afterPaint(() => this.followServer().catch((error) => this.trouble(error)));
+  }
+
+  async loadLists() {
+    this.take("tool", (await ask("tools")).tools);
+    this.sidebar.draw();
+    const features = await ask("features").catch((error) => {
+      if (error instanceof Stopped || error instanceof Stale) throw error;
+      this.say(`Prompts and resources could not be listed: ${error.message}`);
+      return {};
+    });
+    this.take("prompt", features.prompts ?? []);
+    this.take("resource", [...(features.resources ?? []), ...(features.resourceTemplates ?? [])]);
+    this.sidebar.draw();
+  }
+
+  // Replace the entries of a kind; the forms of unchanged ones are kept.
+  take(kind, entries) {
+    const usable = entries.filter((each) => typeof (each?.uri ?? each?.uriTemplate ?? each?.name) === "string");
+    const now = new Map(usable.map((each) => [`${kind}/${nameOf(each)}`, stringify(each)]));
+    for (const [key, view] of this.views)
+      if (key.startsWith(`${kind}/`) && now.get(key) !== stringify(view.entry)) this.views.delete(key);
+    this.sidebar.entries[kind] = usable;
+  }
+
+  listsChanged() {
+    clearTimeout(this.reloading);
+    this.reloading = setTimeout(async () => {
+      try {
+        await this.loadLists();
+        this.say("The lists have changed");
+      } catch (error) {
+        this.trouble(error);
+      }
+    }, SOON);
+  }
+
+  introduce() {
+    const { server, target, endpoint, kind, hasSignIn, isGateway } = this.about;
+    const name = brief(String(server.title || server.name || target || "A server"), 40);
+    show(find("server"), name);
+    show(find("version"), brief(String(server.version ?? ""), 20));
+    show(find("target"), kind === "local" ? new URL(endpoint, location.href).href : target);
+    showIn(find("signing"), hasSignIn ? signInActions(this) : null);
+    document.title = `${visible(name)} – Accord`;
+    find("instructions").hidden = !this.about.instructions;
+    show(find("instructions-text"), clip(String(this.about.instructions ?? ""), 20_000));
+    document.querySelector('nav.tabs a[data-place="upstreams"]').hidden = !isGateway;
+  }
+
+  get key() {
+    const { server, target, endpoint } = this.about;
+    return `${target ?? endpoint} ${server.name ?? ""}`.slice(0, 300);
+  }
+
+  keepHistory() {
+    if (this.history?.of === this.key) return;
+    this.history?.close();
+    this.history = new CallHistory(this.key, () => this.sidebar.drawHistory(this.history.entries));
+    this.history.of = this.key;
+    this.sidebar.drawHistory(this.history.entries);
+  }
+
+  // Listen to the server, and to its tasks.
+  async followServer() {
+    const [{ Notifications }, { Tasks }] = await Promise.all([loadNotifications(), loadTasks()]);
+    if (this.followed === this.key) {
+      this.notifications.restart();
+      return;
+    }
+    this.followed = this.key;
+    this.notifications?.close();
+    this.tasks?.stop();
+    this.notifications = new Notifications(this);
+    this.notifications.start();
+    this.tasks = new Tasks(this.key, () => this.drawBadges());
+    this.drawBadges();
+    if (["tasks", "notifications"].includes(this.place)) this.route();
+  }
+
+  drawBadges() {
+    show(find("tasks-open"), this.tasks?.open ? String(this.tasks.open) : "");
+    const isSeen = this.place === "notifications";
+    show(find("notified"), !isSeen && this.notifications?.many ? String(this.notifications.many) : "");
   }
 
   // Close the connection and open a new one; a command is restarted.
@@ -63,50 +175,31 @@ class Page {
     this.say("Connecting again …");
     try {
       await ask("reconnect");
-      await this.begin();
       this.say("Connected again");
     } catch (error) {
       this.trouble(error);
     }
-  }
-
-  // Replace the tools; the forms of unchanged tools are kept.
-  take(tools) {
-    this.tools = tools.filter((tool) => typeof tool?.name === "string");
-    const now = new Map(this.tools.map((tool) => [tool.name, stringify(tool)]));
-    for (const [name, view] of this.views)
-      if (now.get(name) !== stringify(view.tool)) this.views.delete(name);
-  }
-
-  introduce() {
-    const { server, target, endpoint, kind } = this.about;
-    const name = brief(String(server.title || server.name || "A server"), 40);
-    show(find("server"), name);
-    show(find("version"), brief(String(server.version ?? ""), 20));
-    show(find("target"), kind === "local" ? new URL(endpoint, location.href).href : target);
-    document.title = `${visible(name)} – Accord`;
-    find("instructions").hidden = !this.about.instructions;
-    show(find("instructions-text"), clip(String(this.about.instructions ?? ""), 20_000));
+    await this.begin();
   }
 
   // Routing
 
   route() {
-    const [, place, rest] = /^#\/(\w+)(?:\/(.*))?$/.exec(location.hash) ?? [];
+    const [, place, rest] = /^#\/([\w-]+)(?:\/(.*))?$/s.exec(location.hash) ?? [];
+    const isFeature = !place || place in VIEWS;
+    this.place = isFeature ? "tool" : place;
     for (const link of document.querySelectorAll("nav.tabs a"))
-      link.setAttribute("aria-current", link.dataset.place === (place ?? "tool") ? "page" : "false");
-    this.place = place ?? "tool";
+      link.setAttribute("aria-current", link.dataset.place === this.place ? "page" : "false");
     document.body.dataset.place = this.place;
-    if (place === "read") this.drawPasted();
-    else if (place === "activity") this.drawActivity();
-    else this.drawTool(rest === undefined ? null : decoded(rest));
+    if (isFeature) this.drawFeature(place ?? "tool", rest === undefined ? null : decoded(rest));
+    else this.drawPlace(place);
+    this.drawBadges();
   }
 
-  async drawPasted() {
+  async drawPlace(place) {
     try {
-      const { Pasted } = await loadPasted();
-      this.pasted ??= new Pasted((error) => this.trouble(error));
-      if (this.place === "read") this.display(this.pasted.element);
+      const element = await PLACES[place]?.(this);
+      if (element && this.place === place) this.display(element);
     } catch (error) {
       this.trouble(error);
     }
@@ -129,168 +222,156 @@ class Page {
     document.body.dataset.screen = name;
   }
 
-  drawTool(name) {
-    const tool = this.tools.find((each) => each.name === name) ?? (name === null ? this.tools[0] : null);
-    if (!tool) {
+  async drawFeature(kind, name) {
+    const entries = this.sidebar.entries[kind];
+    const entry = name === null ? entries[0] : this.find(kind, name);
+    if (!entry) {
       this.display(
         name === null
-          ? empty("No tools", "This server offers none. Replies can still be read.")
-          : empty("No such tool", name),
+          ? empty("No tools", "This server has no tools. Replies can still be read.")
+          : empty(`No such ${kind}`, name),
       );
       return;
     }
     try {
-      this.current = this.view(tool);
+      const view = await this.view(kind, entry);
+      if (this.place !== "tool") return;
+      this.current = view;
     } catch (error) {
-      this.display(empty("This tool cannot be shown", error.message));
+      this.display(empty(`This ${kind} cannot be shown`, error.message));
       return;
     }
     this.display(this.current.element);
     if (name === null) this.screen("list");
-    for (const link of this.list.querySelectorAll("a"))
-      link.setAttribute("aria-current", String(link.dataset.name === tool.name));
+    if (this.sidebar.kind !== kind) this.sidebar.choose(kind);
+    this.sidebar.mark(entry);
   }
 
-  view(tool) {
-    if (!this.views.has(tool.name)) this.views.set(tool.name, new ToolView(this, tool));
-    return this.views.get(tool.name);
+  find(kind, name) {
+    const entries = this.sidebar.entries[kind];
+    return entries.find((each) => nameOf(each) === name) ?? entries.find((each) => nameOf(each).toWellFormed() === name);
   }
 
-  drawTools() {
-    const sought = this.search.value.trim().toLowerCase().split(/\s+/).filter(Boolean);
-    const found = this.tools.filter((tool) => {
-      const said = `${tool.name} ${words(tool.title)} ${words(tool.description)}`.toLowerCase();
-      return sought.every((word) => said.includes(word));
-    });
-    const items = found.slice(0, MOST_TOOLS).map((tool) =>
-      h(
-        "li",
-        {},
-        h(
-          "a",
-          {
-            href: `#/tool/${encodeURIComponent(tool.name)}`,
-            "data-name": tool.name,
-            "aria-current": String(this.current?.tool === tool),
-          },
-          h("span", { class: "tool-name" }, brief(tool.name, 80) || '""'),
-          h("span", { class: "tool-words" }, brief(words(tool.description).trim().split("\n")[0], 90)),
-        ),
-      ),
-    );
-    const rest = found.length - items.length;
-    if (rest)
-      items.push(h("li", { class: "none" }, `and ${rest.toLocaleString("en")} more: search for them`));
-    show(
-      this.list,
-      items.length
-        ? items
-        : h("li", { class: "none" }, sought.length ? "No tool has these words." : "No tools."),
-    );
-    show(
-      find("many"),
-      found.length === this.tools.length ? `${found.length}` : `${found.length} of ${this.tools.length}`,
-    );
+  async view(kind, entry) {
+    const key = `${kind}/${nameOf(entry)}`;
+    if (!this.views.has(key)) {
+      const View = await VIEWS[kind]();
+      if (!this.views.has(key)) this.views.set(key, new View(this, entry));
+    }
+    return this.views.get(key);
+  }
+
+  go(kind, name) {
+    location.hash = `#/${kind}/${encodeURIComponent(name.toWellFormed())}`;
   }
 
   // History
 
-  // A continued call replaces its entry; the oldest entries are dropped.
-  remember(entry, before = null) {
-    const rest = this.history.filter((each) => each.record !== before);
-    this.history = [{ ...entry, time: new Date() }];
-    let room = MOST_BYTES - weight(entry.record);
-    for (const each of rest.slice(0, MOST - 1)) {
-      room -= weight(each.record);
-      if (room >= 0) this.history.push(each);
+  remember(entry, answer = null) {
+    this.history.add(entry, answer);
+  }
+
+  async recall(each) {
+    const entry = this.find(each.kind, each.name);
+    if (!entry) {
+      this.say(`The server no longer has ${each.name}`);
+      return;
     }
-    show(
-      find("history"),
-      this.history.map((each) => this.entry(each)),
-    );
-    find("history-place").hidden = false;
-  }
-
-  entry(each) {
-    const when = each.time.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-    const words = [
-      h("span", { class: `dot ${each.outcome}`, title: each.outcome }),
-      h("span", { class: "tool-name" }, brief(each.view.tool.name, 60)),
-      h("span", { class: "muted" }, milliseconds(each.record.ms)),
-    ];
-    return h(
-      "li",
-      {},
-      h(
-        "button",
-        {
-          type: "button",
-          onclick: () => this.recall(each),
-          "aria-label": `${each.view.tool.name}, ${each.outcome}, at ${when}`,
-          title: `${when} ${clip(each.text, 200)}`,
-        },
-        words,
-      ),
-    );
-  }
-
-  recall({ view: then, record, text, render }) {
-    const { name } = then.tool;
-    const tool = this.tools.find((each) => each.name === name);
-    const view = tool ? this.view(tool) : then;
-    location.hash = `#/tool/${encodeURIComponent(name)}`;
-    this.render = this.about.kind === "local" ? render : {};
-    view.write(parse(text));
-    view.text = text;
-    view.display(record);
+    await loadAnswers();
+    const view = await this.view(each.kind, entry);
+    const kept = this.history.answerOf(each.id);
+    this.render = this.about.kind === "local" ? (kept?.render ?? {}) : {};
+    this.go(each.kind, each.name);
+    view.recall(each, kept);
     this.screen("work");
   }
 
   // Call the tool for the next page of an answer.
-  follow({ tool, arguments: given }) {
-    const found = this.tools.find((each) => each.name === tool);
-    if (!found) return;
-    location.hash = `#/tool/${encodeURIComponent(tool)}`;
-    const view = this.view(found);
-    view.write(given);
+  async callNext({ tool, arguments: given }) {
+    const entry = this.find("tool", tool);
+    if (!entry) return;
+    this.go("tool", tool);
+    const view = await this.view("tool", entry);
+    view.write(stringify(given));
     view.call();
   }
 
-  // Counters, and the connection to the server
+  // Tasks and watched resources
 
-  async drawActivity() {
-    try {
-      const [{ activity }, counts] = await Promise.all([loadActivity(), ask("stats")]);
-      if (this.place !== "activity") return;
-      this.display(
-        h(
-          "div",
-          { class: "work" },
-          h(
-            "header",
-            { class: "title" },
-            h("h1", {}, "Activity"),
-            h(
-              "p",
-              { class: "description" },
-              this.about?.kind === "local"
-                ? "Calls since the start, of this page and of every client over HTTP."
-                : "Calls that this page made since the start.",
-            ),
-          ),
-          activity(counts),
-        ),
+  async follow(found, view, record) {
+    const { Tasks } = await loadTasks();
+    this.tasks ??= new Tasks(this.key, () => this.drawBadges());
+    const task = this.tasks.follow(found, view, record);
+    const { id } = view;
+    task.onEnd = (reply) => {
+      if (!reply) return;
+      this.remember(
+        { ...this.history.entries.find((each) => each.id === id), id, ...entryOf(view, reply) },
+        { record: reply, render: {}, live: null },
       );
-    } catch (error) {
-      this.trouble(error);
+      if (view.id === id) view.display(reply);
+    };
+    show(view.place, task.element);
+    task.start();
+  }
+
+  async displayTask(task) {
+    const { name, text } = task.facts;
+    const entry = this.find("tool", name);
+    if (!entry) {
+      this.say(`The server no longer has ${name}`);
+      return;
+    }
+    await loadAnswers();
+    const view = await this.view("tool", entry);
+    this.go("tool", name);
+    view.write(text);
+    view.text = text;
+    if (task.reply) view.display(task.reply);
+    else {
+      show(view.place, task.element);
+      task.onEnd = (reply) => reply && view.display(reply);
+      if (task.isFinal) task.look();
+      else task.start();
     }
   }
 
+  toggleWatch(uri) {
+    if (!this.watched.delete(uri)) this.watched.add(uri);
+    this.notifications?.toggle(uri);
+    this.say(this.watched.has(uri) ? "Watching for changes" : "No longer watching");
+  }
+
+  resourceChanged(uri) {
+    this.say(`Changed: ${brief(String(uri), 200)}`);
+    if (this.current?.kind === "resource" && this.current.target() === uri) this.current.call();
+  }
+
+  // The connection to the page's server
+
   async look() {
     if (document.visibilityState !== "visible") return;
-    if (this.isLost || this.start !== currentStart()) await this.begin();
-    else if (this.place === "activity") await this.drawActivity();
-    else if (this.about) await ask("stats").catch((error) => this.trouble(error));
+    if (this.isLost || (this.start !== undefined && this.start !== currentStart())) await this.begin();
+    else if (this.place === "activity" || this.place === "upstreams") await this.drawPlace(this.place);
+    else if (this.about) await ask("state").then(this.showState.bind(this), (error) => this.trouble(error));
+  }
+
+  showState(state) {
+    showIn(find("sign-in"), signInNotice(state));
+  }
+
+  // A banner for a call without a reply.
+  noReply(error, hint) {
+    return h(
+      "div",
+      { class: "banner", role: "alert" },
+      h("strong", {}, "No reply"),
+      h("p", {}, clip(error.message, 2000)),
+      h("p", { class: "hint" }, hint),
+      this.about.kind === "local"
+        ? null
+        : h("p", {}, button("Connect again", () => this.reconnect(), { class: "quiet" })),
+    );
   }
 
   trouble(error) {
@@ -318,40 +399,68 @@ class Page {
     if (event.key === "/") {
       event.preventDefault();
       this.screen("list");
-      this.search.focus();
+      this.sidebar.focusSearch();
     } else if (event.key === "?") find("help").showModal();
-  }
-
-  move(event) {
-    const links = [...this.list.querySelectorAll("a")];
-    const at = links.indexOf(document.activeElement);
-    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-      event.preventDefault();
-      const next = links[at + (event.key === "ArrowDown" ? 1 : -1)];
-      (next ?? (event.key === "ArrowUp" ? this.search : links.at(-1)))?.focus();
-    } else if (event.key === "Enter" && document.activeElement === this.search && links.length) {
-      event.preventDefault();
-      location.hash = links[0].getAttribute("href");
-      setTimeout(() => this.current?.focus());
-    }
   }
 }
 
 // Further modules are loaded after the first paint, so that they work without the server.
 const loadPasted = () => later(() => import("./reply_reader.js"));
 const loadActivity = () => later(() => import("./activity.js"));
-const PARTS = [loadAnswers, loadPasted, loadActivity];
+const loadNotifications = () => later(() => import("./notifications.js"));
+const loadTasks = () => later(() => import("./tasks.js"));
+const loadUpstreams = () => later(() => import("./upstreams.js"));
+const loadPrompt = () => later(() => import("./prompt.js"));
+const loadResource = () => later(() => import("./resource.js"));
+const PARTS = [
+  loadAnswers,
+  loadSnippets,
+  loadPasted,
+  loadActivity,
+  loadNotifications,
+  loadTasks,
+  loadUpstreams,
+  loadPrompt,
+  loadResource,
+];
+
+const VIEWS = {
+  tool: async () => ToolView,
+  prompt: async () => (await loadPrompt()).PromptView,
+  resource: async () => (await loadResource()).ResourceView,
+};
+
+// Places beside the features; each returns what to show.
+const PLACES = {
+  async read(page) {
+    const { Pasted } = await loadPasted();
+    page.pasted ??= new Pasted((error) => page.trouble(error));
+    return page.pasted.element;
+  },
+  async activity(page) {
+    const [{ activity }, counts] = await Promise.all([loadActivity(), ask("stats")]);
+    return activity(counts, page.about?.kind === "local");
+  },
+  async upstreams() {
+    const [{ upstreams }, found] = await Promise.all([loadUpstreams(), ask("upstreams")]);
+    return upstreams(found.upstreams);
+  },
+  async tasks(page) {
+    return page.tasks?.view((task) => page.displayTask(task)) ?? empty("Loading", "");
+  },
+  async notifications(page) {
+    return page.notifications?.view() ?? empty("Loading", "");
+  },
+};
+
+function entryOf(view, record) {
+  const { response } = record.reading;
+  const outcome = response.responseType === "error" ? "error" : "success";
+  return { kind: view.kind, name: view.name, text: view.text, outcome, ms: record.ms, time: Date.now() };
+}
 
 function afterPaint(work) {
   requestAnimationFrame(() => setTimeout(work));
-}
-
-function words(value) {
-  return typeof value === "string" ? value : "";
-}
-
-function weight(record) {
-  return record.messages.reduce((sum, line) => sum + line.size, 0);
 }
 
 function decoded(part) {
@@ -365,9 +474,9 @@ function decoded(part) {
 function setTheme(theme) {
   if (theme === "auto") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
-  localStorage.setItem("accord-theme", theme);
+  store(THEME, theme);
   find("theme").value = theme;
 }
 
-setTheme(localStorage.getItem("accord-theme") ?? "auto");
+setTheme(["light", "dark"].includes(load(THEME, "auto")) ? load(THEME, "auto") : "auto");
 new Page();

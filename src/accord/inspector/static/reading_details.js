@@ -8,7 +8,7 @@ export function how(reading) {
     { class: "how" },
     h("dt", {}, "Found in"),
     h("dd", {}, reading.origin),
-    h("dt", {}, "Sure"),
+    h("dt", {}, "Confidence"),
     h("dd", {}, reading.confidence),
     h("dt", {}, "Rules"),
     h(
@@ -22,7 +22,7 @@ export function how(reading) {
     ),
     reading.findings.length
       ? [
-          h("dt", {}, "Odd"),
+          h("dt", {}, "Findings"),
           h(
             "dd",
             {},

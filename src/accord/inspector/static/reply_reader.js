@@ -23,7 +23,7 @@ export class Pasted {
     this.place = h(
       "div",
       { "aria-live": "polite" },
-      empty("Nothing read yet", "The result is one structure, whichever server sent the reply."),
+      empty("Nothing read yet", "The result has one structure, whichever server sent the reply."),
     );
     this.element = h(
       "div",
@@ -44,7 +44,7 @@ export class Pasted {
         { class: "field" },
         h("label", { for: "pasted-tool", class: "label" }, "Tool"),
         this.tool,
-        h("p", { class: "description" }, "Optional; the name helps to tell an action from a list."),
+        h("p", { class: "description" }, "Optional; the name helps to tell actions from lists."),
       ),
       h(
         "div",
@@ -79,7 +79,7 @@ export class Pasted {
     return h(
       "div",
       { class: "panes two" },
-      pane("As a person reads it", h("div", {}, person(reading, []), how(reading))),
+      pane("Preview", h("div", {}, person(reading, []), how(reading))),
       pane("Generic response", json(reading.response, "Generic response")),
     );
   }

@@ -1,9 +1,9 @@
-// One tool: its description, the form for its arguments, the call and its answer.
+// One tool: its description and the form for its arguments.
 
-import { Stale, Stopped, ask, currentStart, later } from "./api.js";
+import { ask, later } from "./api.js";
+import { CallView } from "./call_view.js";
 import { json } from "./code.js";
-import { copies } from "./call_snippets.js";
-import { button, copy, empty, h, show } from "./dom.js";
+import { button, copy, h, show } from "./dom.js";
 import { Form } from "./form.js";
 import { isObject, lines, parse, stringify } from "./json.js";
 import { brief, clip } from "./text.js";
@@ -15,17 +15,20 @@ const HINTS = {
   openWorldHint: "open world",
 };
 const PAUSE = 350;
-const EXPIRED = { expired: true };
-let answers = null;
+export const loadSnippets = () => later(() => import("./call_snippets.js"));
 
-// Load the view of answers; it is not needed before the first one.
-export async function loadAnswers() {
-  answers ??= await later(() => import("./answer.js"));
+// True if a title says more than the name.
+function isOther(title, name) {
+  const plain = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
+  return typeof title === "string" && plain(title) !== "" && plain(title) !== plain(name);
 }
 
-export class ToolView {
+export class ToolView extends CallView {
+  kind = "tool";
+  method = "tools/call";
+
   constructor(page, tool) {
-    this.page = page;
+    super(page, tool.name, tool);
     this.tool = tool;
     this.schema = isObject(tool.inputSchema) ? tool.inputSchema : {};
     this.form = new Form(this.schema);
@@ -36,16 +39,12 @@ export class ToolView {
       { class: "work" },
       this.title(),
       this.arguments(),
-      this.actions(),
-      (this.place = h("div", {}, this.waiting())),
+      this.buttons(),
+      this.place,
     );
+    show(this.place, this.waiting());
     this.fields.addEventListener("input", () => this.recheck());
-    this.fields.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-        event.preventDefault();
-        this.call();
-      }
-    });
+    this.fields.addEventListener("keydown", (event) => this.onKeys(event));
   }
 
   title() {
@@ -53,7 +52,7 @@ export class ToolView {
     const marks = isObject(tool.annotations)
       ? Object.entries(HINTS).filter(([name]) => tool.annotations[name] === true)
       : [];
-    const schemas = ["inputSchema", "outputSchema"]
+    const schemas = ["inputSchema", "outputSchema", "annotations", "_meta"]
       .filter((name) => isObject(tool[name]))
       .map((name) => h("div", {}, h("h3", {}, name), json(tool[name], name)));
     return h(
@@ -65,9 +64,9 @@ export class ToolView {
         h("code", {}, brief(tool.name, 200) || '""'),
         marks.map(([name, words]) => h("span", { class: `mark ${name}` }, words)),
       ),
-      typeof tool.title === "string" && h("p", { class: "label" }, clip(tool.title, 200)),
-      typeof tool.description === "string" && h("p", { class: "description" }, clip(tool.description, 2000)),
-      h("details", {}, h("summary", {}, "Schemas"), h("div", { class: "schemas" }, schemas)),
+      isOther(tool.title, tool.name) && h("p", { class: "label" }, clip(tool.title, 200)),
+      this.description,
+      schemas.length > 0 && h("details", {}, h("summary", {}, "Schemas"), h("div", { class: "schemas" }, schemas)),
     );
   }
 
@@ -80,7 +79,7 @@ export class ToolView {
     });
     this.rawError = h("p", { class: "fault", hidden: true, role: "alert" });
     this.toggle = button("Edit as JSON", () => this.switchMode(), {
-      class: "small",
+      class: "quiet",
       "aria-pressed": "false",
     });
     const nothing = this.form.isEmpty ? h("p", { class: "muted" }, "This tool takes no arguments.") : null;
@@ -88,7 +87,7 @@ export class ToolView {
     this.fields = h(
       "div",
       { class: "arguments" },
-      h("div", { class: "heading" }, h("h2", {}, "Arguments"), this.toggle),
+      h("h2", { class: "offstage" }, "Arguments"),
       nothing,
       this.form.element,
       this.jsonPlace,
@@ -96,36 +95,28 @@ export class ToolView {
     return this.fields;
   }
 
-  actions() {
-    this.button = button("Call", () => this.call(), { class: "primary" });
-    this.stop = button("Cancel", () => this.abort?.abort(), { class: "quiet", hidden: true });
-    this.progress = h("span", { class: "muted", role: "status" });
+  buttons() {
     this.anyway = button("Call anyway", () => this.call({ checks: false }), { class: "quiet", hidden: true });
     const kinds = ["curl", "CLI", "Python"].map((kind) =>
       button(kind, () => this.copyAs(kind), { class: "small", "aria-label": `Copy as ${kind}` }),
     );
-    return h(
-      "div",
-      { class: "actions" },
-      this.button,
-      this.stop,
+    this.taskBox = h("input", { type: "checkbox" });
+    return this.actions("Call", [
+      this.toggle,
       this.anyway,
-      this.progress,
-      h("span", { class: "copies" }, h("span", { class: "muted" }, "Copy as"), kinds),
-    );
+      h(
+        "span",
+        { class: "copies" },
+        h("label", { class: "check", title: "The server may run the call as a task" }, this.taskBox, "As a task"),
+        this.levels(),
+        h("span", { class: "muted" }, "Copy as"),
+        kinds,
+      ),
+    ]);
   }
 
-  waiting() {
-    return empty(
-      "No answer yet",
-      "Call the tool to see its answer for a person, as the generic response, and on the wire.",
-    );
-  }
-
-  focus() {
-    (this.form.element.querySelector("input, textarea, select") ?? this.button).focus({
-      preventScroll: true,
-    });
+  get asTask() {
+    return this.taskBox.checked;
   }
 
   // Return the arguments as JSON text, or null if they are invalid.
@@ -137,7 +128,7 @@ export class ToolView {
     }
     const text = this.raw.value.trim() || "{}";
     try {
-      if (!isObject(parse(text))) throw new SyntaxError("the arguments are an object");
+      if (!isObject(parse(text))) throw new SyntaxError("a JSON object is needed");
       this.complainRaw([]);
       return text;
     } catch (error) {
@@ -157,7 +148,8 @@ export class ToolView {
     this.raw.setAttribute("aria-invalid", String(errors.length > 0));
   }
 
-  write(value) {
+  write(text) {
+    const value = parse(text);
     this.form.write(value);
     this.raw.value = lines(value).join("\n");
   }
@@ -165,17 +157,13 @@ export class ToolView {
   switchMode() {
     const text = this.read();
     if (text === null) return;
-    this.write(parse(text));
+    this.write(text);
     this.isJson = !this.isJson;
     this.jsonPlace.hidden = !this.isJson;
     this.form.element.hidden = this.isJson;
     this.toggle.setAttribute("aria-pressed", String(this.isJson));
     show(this.toggle, this.isJson ? "Edit as a form" : "Edit as JSON");
     if (this.isJson) this.raw.focus();
-  }
-
-  request(text) {
-    return `{"tool":${JSON.stringify(this.tool.name)},"arguments":${text},"render":${JSON.stringify(this.page.render)}}`;
   }
 
   // After a failed check, check again while typing.
@@ -193,161 +181,24 @@ export class ToolView {
     }, PAUSE);
   }
 
-  async call({ checks = true } = {}) {
-    if (this.abort) return;
-    const text = this.read();
-    if (text === null) return;
-    await this.during(async (signal) => {
-      if (checks && !(await this.check(text))) return;
-      this.leave();
-      await loadAnswers();
-      const record = await ask("call", this.request(text), signal);
-      this.hasFailed = false;
-      this.complain([]);
-      this.answered(record, text);
-    });
-  }
-
-  // Send input responses and wait for the result.
-  async goOn(given) {
-    const { record, text } = this;
-    await this.during(async (signal) => {
-      const next = this.isOfNow(record)
-        ? await ask("answer", `{"call":${record.call},"answers":${given}}`, signal)
-        : EXPIRED;
-      if (next.expired) throw new Error("This call no longer waits for input: call the tool again.");
-      this.answered(next, text, record);
-    });
-  }
-
-  // Cancel a call whose input requests are not answered.
-  leave() {
-    const { record } = this;
-    if (!record?.inputRequests?.length || !this.isOfNow(record)) return;
-    record.inputRequests = [];
-    ask("answer", `{"call":${record.call}}`).catch(() => {});
-  }
-
-  isOfNow(record) {
-    return record.start === currentStart();
-  }
-
-  async during(work) {
-    if (this.abort) return;
-    this.begin();
-    try {
-      await work(this.abort.signal);
-    } catch (error) {
-      this.failed(error);
-    } finally {
-      this.end();
-    }
-  }
-
-  async check(text) {
-    const { fields } = await ask("check", this.request(text), this.abort.signal);
+  async check(text, signal) {
+    const { fields } = await ask("check", this.request(text), signal);
     this.hasFailed = fields.length > 0;
     this.anyway.hidden = !fields.length;
     if (fields.length) this.complain(fields);
     return !fields.length;
   }
 
-  begin() {
-    this.abort = new AbortController();
-    this.button.disabled = true;
+  answered(record, text) {
+    this.hasFailed = false;
     this.anyway.hidden = true;
-    const began = performance.now();
-    this.clock = setInterval(() => {
-      const seconds = (performance.now() - began) / 1000;
-      this.stop.hidden = seconds < 0.3;
-      show(this.progress, seconds < 1 ? "" : `Calling for ${seconds.toFixed(0)} s`);
-    }, 100);
+    super.answered(record, text);
   }
 
-  end() {
-    clearInterval(this.clock);
-    this.abort = null;
-    this.button.disabled = false;
-    this.stop.hidden = true;
-    show(this.progress);
-  }
-
-  answered(record, text, before = null) {
-    record.start = currentStart();
-    this.text = text;
-    const entry = { view: this, record, text, outcome: answers.outcome(record), render: this.page.render };
-    this.page.remember(entry, before);
-    this.display(record);
-    if (this.page.about.kind !== "local" && this.page.render.profile) this.render(this.page.render);
-  }
-
-  display(record) {
-    this.record = record;
-    this.answer = new answers.AnswerView(this.page.about, record, this.page.render, {
-      render: (render) => this.render(render),
-      follow: (next) => this.page.follow(next),
-      answer: (given) => this.goOn(given),
-      leave: () => {
-        this.leave();
-        show(this.place, empty("Left unanswered", "The call ended with its question."));
-      },
-    });
-    show(this.place, this.answer.element);
-    this.reveal();
-  }
-
-  // Scroll to the answer if it is below the edge of the window.
-  reveal() {
-    const { top } = this.place.getBoundingClientRect();
-    if (top > innerHeight * 0.6) this.place.scrollIntoView({ block: "start" });
-  }
-
-  // Render the same answer with other options.
-  async render(render) {
-    this.page.render = render;
-    const request = this.record;
-    try {
-      const record = this.isOfNow(request)
-        ? await ask("render", JSON.stringify({ call: request.call, render }))
-        : EXPIRED;
-      if (request !== this.record || render !== this.page.render) return;
-      if (record.expired) this.answer.keep("The answer is no longer stored: call the tool again.");
-      else this.answer.update({ ...record, next: this.record.next });
-    } catch (error) {
-      this.failed(error);
-    }
-  }
-
-  failed(error) {
-    if (error.name === "AbortError") {
-      show(this.place, empty("Cancelled", "The call was cancelled."));
-    } else if (error instanceof Stopped || error instanceof Stale) {
-      this.page.trouble(error);
-      this.answer?.element.removeAttribute("aria-busy");
-    } else {
-      show(
-        this.place,
-        h(
-          "div",
-          { class: "banner", role: "alert" },
-          h("strong", {}, "No reply"),
-          h("p", {}, clip(error.message, 2000)),
-          h(
-            "p",
-            { class: "hint" },
-            "Call the tool again to retry; a server that has exited is restarted.",
-          ),
-          this.page.about.kind === "local"
-            ? null
-            : h("p", {}, button("Connect again", () => this.page.reconnect(), { class: "quiet" })),
-        ),
-      );
-    }
-  }
-
-  copyAs(kind) {
+  async copyAs(kind) {
     const text = this.read();
     if (text === null) return;
+    const { copies } = await loadSnippets();
     const found = copies(this.page.about, this.tool.name, stringify(parse(text)), this.page.render)[kind];
     if (found === null) this.page.say("A server that is a command has no URL for curl");
     else copy(found, `Copied as ${kind}`);

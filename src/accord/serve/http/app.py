@@ -187,6 +187,7 @@ class App:
             self._deadline = monotonic() + self._settings.grace
         self._execution.close(at_once=at_once)
         self._sessions.close_listeners()
+        self._endpoints.close()
         self._requests.end()
         if self._links is not None:
             self._links.stop()

@@ -1,8 +1,8 @@
 """The endpoints beside MCP: health, counters, the reader, and the page."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
@@ -29,8 +29,16 @@ from accord.telemetry import ToolStats
 if TYPE_CHECKING:
     from accord.serve.http.guard import Guard
 
-OtherRoute = Callable[[Exchange], Coroutine[Any, Any, Response | None] | None]
-"""Answers a request to another path; None if the path is not known."""
+
+class OtherRoute(Protocol):
+    """Answers requests to other paths."""
+
+    def __call__(self, exchange: Exchange) -> Coroutine[Any, Any, Response | None] | None:
+        """Return a coroutine of the response; None if the path is not known."""
+
+    def close(self) -> None:
+        """End what waits for something to happen: the server stops."""
+
 
 NO_FIGURES: Final[Figures] = MappingProxyType({})
 
@@ -64,6 +72,11 @@ class Endpoints:
         """True once this process is to end: it is not ready for more requests."""
         self.figures: Figures = {_COUNTERS: self._counters, **figures}
         """Functions that return figures of this process, for all workers."""
+
+    def close(self) -> None:
+        """End the requests that wait for something to happen."""
+        if self._page is not None:
+            self._page.close()
 
     async def answer(self, exchange: Exchange) -> Response | None:
         """Answer a request to any other path than that of MCP; None if it was a stream."""

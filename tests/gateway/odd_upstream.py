@@ -1,6 +1,7 @@
 """A raw MCP server over stdio (2025-11-25) that says whatever a test tells it to.
 
-Its first argument is a JSON file: {"tools": [...], "sleep": seconds before the first reply}. The
+Its first argument is a JSON file: {"tools": [...], "sleep": seconds before the first reply}. It is of
+2026-07-28 with "ttl_ms", the time for which its list, which is read from the file again, is fresh. The
 tool `say` returns the JSON text in its argument `raw` as its result; the others misbehave.
 """
 
@@ -58,18 +59,26 @@ def call(request_id: Any, name: str, arguments: dict[str, Any]) -> None:
             reply(request_id, arguments.get("raw", '{"content": []}'))
 
 
+def read_settings() -> dict[str, Any]:
+    if len(sys.argv) < 2:
+        return {}
+    with open(sys.argv[1]) as file:  # noqa: PTH123 - it starts faster
+        found: dict[str, Any] = json.load(file)
+    return found
+
+
 def main() -> None:
-    settings: dict[str, Any] = {}
-    if len(sys.argv) > 1:
-        with open(sys.argv[1]) as file:  # noqa: PTH123 - it starts faster
-            settings = json.load(file)
+    settings = read_settings()
     time.sleep(settings.get("sleep", 0))
     for line in sys.stdin:
         message = json.loads(line)
         method, request_id = message.get("method"), message.get("id")
         if request_id is None:
             continue
-        if method == "initialize":
+        if method == "server/discover" and "ttl_ms" in settings:
+            found = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
+            reply(request_id, json.dumps({**found, "resultType": "complete"}))
+        elif method == "initialize":
             result = {
                 "protocolVersion": "2025-11-25",
                 "capabilities": {"tools": {}},
@@ -77,7 +86,11 @@ def main() -> None:
             }
             reply(request_id, json.dumps(result))
         elif method == "tools/list":
-            reply(request_id, json.dumps({"tools": listed(settings), "nextCursor": None}))
+            settings = read_settings()
+            page = {"tools": listed(settings), "nextCursor": None}
+            if "ttl_ms" in settings:
+                page |= {"ttlMs": settings["ttl_ms"], "cacheScope": "public"}
+            reply(request_id, json.dumps(page))
         elif method == "tools/call":
             params = message["params"]
             call(request_id, params["name"], params.get("arguments", {}))

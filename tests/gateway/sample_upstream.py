@@ -197,7 +197,7 @@ async def lamp() -> str:
     return "A brass lamp."
 
 
-@server.resource("room://{thing}/colour", name="colour")
+@server.resource("room://{thing}/colour", name="colour", fresh_for=60, is_public=True)
 async def colour(thing: str) -> str:
     """Return the colour of a thing."""
     return f"The {thing} is green."

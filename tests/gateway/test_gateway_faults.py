@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from accord import Client, Problem, Server, upstream
+from accord import Client, MCPError, Problem, Server, upstream
 from accord.client import ToolInfo
 from accord.gateway import Gateway, UpstreamSpec, spec_of
 from accord.gateway.slots import CallSlots
@@ -479,5 +479,110 @@ def test_a_server_that_never_answers_again_is_started_anew(
             await until(lambda: one.status == "unavailable")
             await until(lambda: one.status == "ok")
             assert (await say(client, {"content": []})).is_failure is False
+
+    run(main())
+
+
+def named(*names: str) -> list[dict[str, Any]]:
+    return [{"name": name, "inputSchema": {"type": "object"}} for name in names]
+
+
+@pytest.mark.requirement("gateway.14.polled", "gateway.14.removed")
+def test_lists_of_a_server_that_reports_no_changes_are_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("accord.gateway.upstreams._MIN_POLL", 0.1)
+
+    async def main() -> None:
+        spec = odd_spec(tmp_path, tools=named("say", "old"), ttl_ms=50)
+        async with client_of(Gateway([spec]).server, "2025-11-25") as client:
+            async with client.subscribe(lists=["tools"]) as told, asyncio.timeout(10):
+                odd_spec(tmp_path, tools=named("say", "new"), ttl_ms=50)
+                await anext(told)
+            assert [each.name for each in await client.list_tools()][1:] == ["say", "new"]
+            with pytest.raises(MCPError, match="Unknown tool: old"):
+                await client.call_tool("old")
+
+    run(main())
+
+
+@pytest.mark.requirement("gateway.14.visible")
+def test_a_change_that_leaves_the_visible_list_as_it_was_is_not_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("accord.gateway.upstreams._MIN_POLL", 0.1)
+    options = {"only": ["say"]}
+
+    async def main() -> None:
+        gateway = Gateway([odd_spec(tmp_path, tools=named("say"), ttl_ms=50, options=options)])
+        one = gateway.upstreams["odd"]
+        async with (
+            client_of(gateway.server, "2025-11-25") as client,
+            client.subscribe(lists=["tools"]) as told,
+        ):
+            odd_spec(tmp_path, tools=named("hidden", "say"), ttl_ms=50)
+            await until(lambda: len(one.entries["tools"]) == 2)
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.3):
+                    await anext(told)
+
+    run(main())
+
+
+@pytest.mark.requirement("gateway.14.debounced")
+def test_many_changes_at_once_are_told_once() -> None:
+    async def main() -> None:
+        gateway = gateway_of(SAMPLE, revision="2025-11-25")
+        async with (
+            client_of(gateway.server, "2025-11-25") as client,
+            client.subscribe(lists=["tools"]) as told,
+        ):
+            names = [f"grown{number}" for number in range(20)]
+            await asyncio.gather(*(client.call_tool("grow", {"name": n}) for n in names))
+            listed: set[str] = set()
+            count = 0
+            async with asyncio.timeout(10):
+                while not set(names) <= listed:
+                    await anext(told)
+                    count += 1
+                    listed = {each.name for each in await client.list_tools()}
+            assert count <= 3
+
+    run(main())
+
+
+@pytest.mark.requirement("gateway.16.minimum")
+def test_lists_are_fresh_for_the_shortest_time_of_all_servers(tmp_path: Path) -> None:
+    async def main() -> None:
+        long = odd_spec(tmp_path, "long", tools=named("a"), ttl_ms=90_000)
+        short = odd_spec(tmp_path, "short", tools=named("b"), ttl_ms=40_000)
+        silent = odd_spec(tmp_path, "silent", tools=named("c"))
+        for specs, ttl in (([long, short], 40_000), ([long, silent], 0)):
+            async with client_of(Gateway(specs).server, NEW) as client:
+                reply = await client.request("tools/list", {})
+                assert (reply.result["ttlMs"], reply.result["cacheScope"]) == (ttl, "private")
+
+    run(main())
+
+
+@pytest.mark.requirement("gateway.16.resources")
+@pytest.mark.parametrize(("behind", "scope"), [("2025-11-25", "private"), (NEW, "public")])
+def test_a_resource_is_fresh_for_as_long_as_its_server_says(behind: str, scope: str) -> None:
+    async def main() -> None:
+        async with client_of(gateway_of(SAMPLE, revision=behind).server, NEW) as client:
+            reply = await client.request("resources/read", {"uri": "room://lamp/colour"})
+            assert reply.result["cacheScope"] == scope
+            assert reply.result["ttlMs"] == (60_000 if behind == NEW else 0)
+
+    run(main())
+
+
+@pytest.mark.requirement("gateway.4.never-empty")
+def test_a_list_that_fails_is_not_an_empty_list(tmp_path: Path) -> None:
+    async def main() -> None:
+        gateway = Gateway([odd_spec(tmp_path, tools="not a list"), odd_spec(tmp_path, "good")])
+        async with client_of(gateway.server, NEW) as client:
+            assert gateway.upstreams["odd"].status == "unavailable"
+            assert "say" in [each.name for each in await client.list_tools()]
 
     run(main())

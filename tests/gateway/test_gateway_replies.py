@@ -1,6 +1,7 @@
 """Replies of upstreams: as they are, repaired, normalised (behaviour 17); within limits (19)."""
 
 import asyncio
+import base64
 import json
 from collections.abc import Coroutine
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from accord import Client, Server
+from accord import Client, MCPError, Server
 from accord.gateway import Gateway, spec_of
 from gateway.gateways import ODD, SAMPLE, client_of, gateway_of
 
@@ -205,5 +206,53 @@ def test_lists_of_tools_are_private(tmp_path: Path) -> None:
         async with client_of(odd(tmp_path).server, NEW) as client:
             reply = await client.request("tools/list", {})
             assert (reply.result["cacheScope"], reply.result["ttlMs"]) == ("private", 0)
+
+    run(main())
+
+
+PICTURE = {"type": "image", "mimeType": "image/png", "data": "iVBO" * 2_000}
+BLOB = {"uri": "file:///a.bin", "mimeType": "application/x-a", "blob": "AAAA" * 3_000}
+
+
+@pytest.mark.requirement("gateway.19.media")
+@pytest.mark.parametrize("replies", ["repaired", "normalised"])
+def test_media_over_the_limit_become_links_that_lead_to_them(tmp_path: Path, replies: Any) -> None:
+    small = {"type": "image", "mimeType": "image/gif", "data": "R0lG"}
+    words = {"type": "text", "text": "three"}
+    given = {"content": [words, PICTURE, {"type": "resource", "resource": BLOB}, small]}
+
+    async def main() -> None:
+        server = odd(tmp_path, replies=replies).server
+        server.configure(max_bytes=4_096)
+        async with client_of(server, NEW) as client:
+            result = await say(client, given)
+            kinds = [each["type"] for each in result["content"]]
+            assert kinds == ["text", "resource_link", "resource_link", "image"]
+            picture, blob = result["content"][1:3]
+            assert (picture["mimeType"], picture["size"]) == ("image/png", 6_000)
+            assert any("media" in each for each in result["_meta"][KEY]["changed"])
+            (found,) = await client.read_resource(picture["uri"])
+            assert found.content == base64.b64decode(PICTURE["data"])
+            (found,) = await client.read_resource(blob["uri"])
+            assert found.content == base64.b64decode(BLOB["blob"])
+            for wrong in (picture["uri"][:-1] + "9", picture["uri"][:-1] + "0", "accord-reply://x"):
+                with pytest.raises(MCPError):
+                    await client.read_resource(wrong)
+        async with client_of(server, "2024-11-05") as client:
+            result = await say(client, given)
+            assert [each["type"] for each in result["content"]] == ["text", "text", "text", "image"]
+
+    run(main())
+
+
+@pytest.mark.requirement("gateway.19.media", "gateway.19.as-is")
+def test_media_over_the_limit_fail_as_they_are(tmp_path: Path) -> None:
+    async def main() -> None:
+        server = odd(tmp_path, replies="as-is").server
+        server.configure(max_bytes=4_096)
+        async with client_of(server, NEW) as client:
+            result = await say(client, {"content": [PICTURE]})
+            assert result["isError"] is True
+            assert "larger than the limit of 4,096 bytes" in result["content"][0]["text"]
 
     run(main())

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 Target = Server | str | Sequence[str]
 """A server in this process, a URL, or a command line."""
 
+OnPage = Callable[[Mapping[str, Any]], object]
+
 log = logging.getLogger("accord")
 
 _MAX_PAGES: Final = 1_000
@@ -159,12 +161,22 @@ class Peer:
         return await self.entries("tools/list", "tools")
 
     async def entries(
-        self, method: str, key: str, *, meta: Params = None, within: float | None = None
+        self,
+        method: str,
+        key: str,
+        *,
+        meta: Params = None,
+        within: float | None = None,
+        on_page: OnPage = lambda _: None,
     ) -> list[dict[str, Any]]:
-        """Return the entries of all pages of a list, within limits for pages and bytes."""
+        """Return the entries of all pages of a list, within limits for pages and bytes.
+
+        `on_page` is called with the result of each page.
+        """
         found: list[dict[str, Any]] = []
         count = size = 0
-        async for page, page_size in self.pages(method, key, meta=meta, within=within):
+        pages = self.pages(method, key, meta=meta, within=within, on_page=on_page)
+        async for page, page_size in pages:
             count += 1
             size += page_size
             if size > _MAX_LIST:
@@ -175,7 +187,13 @@ class Peer:
         return found
 
     async def pages(
-        self, method: str, key: str, *, meta: Params = None, within: float | None = None
+        self,
+        method: str,
+        key: str,
+        *,
+        meta: Params = None,
+        within: float | None = None,
+        on_page: OnPage = lambda _: None,
     ) -> AsyncIterator[tuple[list[dict[str, Any]], int]]:
         """Yield the pages of a list: the entries and the size of each in bytes."""
         common: dict[str, Any] = {"_meta": meta} if meta else {}
@@ -185,6 +203,7 @@ class Peer:
             reply = await self._request(method, params, within)
             result = _page(reply, method, key)
             entries = result[key]
+            on_page(result)
             yield (self._usable(entries) if key == "tools" else entries), len(reply.raw)
             cursor = result.get("nextCursor")
             if cursor is None:

@@ -254,13 +254,26 @@ async def _forward(
     member = "contents" if method == "resources/read" else "messages"
     if not isinstance(result, dict) or not isinstance(result.get(member), list):
         raise Problem.internal(f"Server {upstream.spec.name!r} sent no {member} for {method}")
-    return WireResult(_projected(result, context))
+    is_public = not upstream.depends_on_caller
+    return WireResult(_projected(result, context, is_public=is_public))
 
 
-def _projected(result: Mapping[str, Any], context: Context[Any]) -> dict[str, Any]:
+def _cache_hints(result: Mapping[str, Any], *, is_public: bool) -> dict[str, Any]:
+    """Return for how long, and for whom, a caller may keep a resource."""
+    ttl = result.get("ttlMs")
+    is_valid = isinstance(ttl, int) and not isinstance(ttl, bool) and ttl > 0
+    is_shared = is_public and result.get("cacheScope") == "public"
+    return {"ttlMs": ttl if is_valid else 0, "cacheScope": "public" if is_shared else "private"}
+
+
+def _projected(
+    result: Mapping[str, Any], context: Context[Any], *, is_public: bool
+) -> dict[str, Any]:
     """Return the members of a result without those that belong to the upstream's connection."""
     revision = context.client.revision
     found = {name: each for name, each in result.items() if name not in _CONNECTION}
+    if "contents" in found and revision.stateless:
+        found |= _cache_hints(result, is_public=is_public)
     if isinstance(found.get("messages"), list):
         found["messages"] = [
             {**each, "content": for_revision(each["content"], revision)}

@@ -202,6 +202,7 @@ class Gateway:
         unique = {key_of(each): each for each in reversed(found[:_MAX_FEATURES])}
         kept = [self._kept(each) for each in reversed(unique.values())]
         registry.reconcile([*own, *kept])
+        self._set_freshness()
         for feature in kept:
             if isinstance(feature, Prompt) and not registry.completers_of(feature.name):
                 self._complete(feature)
@@ -223,6 +224,17 @@ class Gateway:
             return nullcontext()
         prefixes = {one.spec.name: one.spec.prefix for one in self._upstreams.values()}
         return self._name_file.merged(self._tool_names, self._prompt_names, prefixes)
+
+    def _set_freshness(self) -> None:
+        """Let clients keep lists for the shortest time that an upstream says."""
+        registry, all_ = self.server.registry, self._upstreams.values()
+        found = {
+            kind: min((each.fresh_for_ms(kind) for each in all_), default=0)
+            for kind in ("tools", "prompts", "resources")
+        }
+        if found != registry.fresh_for_ms:
+            registry.fresh_for_ms = found
+            registry.clear_cache()
 
     def _kept(self, feature: Feature) -> Feature:
         """Return the feature that is served already if it is listed as before."""

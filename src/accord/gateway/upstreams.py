@@ -54,6 +54,9 @@ _DELAYS: Final = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 10.0)
 """Seconds before each attempt to start again."""
 _SETTLE: Final = 0.1
 """Seconds in which several changes of a list cause one request for it."""
+_MIN_POLL: Final = 10.0
+"""Seconds between two requests for a list whose changes are not reported, at least."""
+_MAX_POLL: Final = 3600.0
 _IDLE: Final = 300.0
 """Seconds without a call after which the session of a caller is closed."""
 _MAX_SESSIONS: Final = 64
@@ -85,6 +88,8 @@ class Upstream:
         self.reason = ""
         """Why it is unavailable, with the end of its stderr."""
         self.entries: Entries = {}
+        self.ttls: dict[str, int] = {}
+        """Milliseconds for which each list is fresh, where the upstream says so."""
         self.calls = 0
         self.repairs: dict[str, int] = {}
         """The replies that were repaired, by tool."""
@@ -201,6 +206,18 @@ class Upstream:
         return "completions" in base.peer.capabilities or not base.revision.completions
 
     @property
+    def depends_on_caller(self) -> bool:
+        """True if what the upstream returns may be for the caller alone."""
+        has_own = self._exchanges or bool(self.spec.forward)
+        return has_own or self._base is None or not self._base.revision.stateless
+
+    def fresh_for_ms(self, kind: str) -> int:
+        """Return how long clients may keep the lists of a kind; 0 if that is not known."""
+        keys = [key for key, method in LISTS.items() if method.partition("/")[0] == kind]
+        known = [self.ttls.get(key, 0) for key in keys if self.entries.get(key)]
+        return min(known, default=self.ttls.get(keys[0], 0)) if self.status == "ok" else 0
+
+    @property
     def can_subscribe(self) -> bool:
         """True if the upstream reports changes of resources."""
         resources = {} if self._base is None else self._base.peer.capabilities.get("resources")
@@ -254,6 +271,7 @@ class Upstream:
         self.status, self.reason = "ok", ""
         self._seen = monotonic()
         self._run(self._listen(link))
+        self._run(self._poll(link))
         self._settled.set()
         self.on_lists()
         return link
@@ -304,13 +322,22 @@ class Upstream:
         capability = method.partition("/")[0]
         if capability not in link.peer.capabilities and key != "tools":
             return []
+        self.ttls.pop(key, None)
+
+        def note(page: Mapping[str, Any]) -> None:
+            ttl = page.get("ttlMs")
+            if isinstance(ttl, int) and not isinstance(ttl, bool) and ttl >= 0:
+                self.ttls[key] = min(ttl, self.ttls.get(key, ttl))
+
         try:
-            return await link.peer.entries(method, key)
+            return await link.peer.entries(method, key, on_page=note)
         except MCPError as error:
-            if error.code != METHOD_NOT_FOUND:
-                log.warning("server %s: %.500s", self.spec.name, error)
-                return self.entries.get(key, [])
-            return []
+            if error.code == METHOD_NOT_FOUND:
+                return []
+            if key == "tools" and not self.entries:
+                raise
+            log.warning("server %s: %.500s", self.spec.name, error)
+            return self.entries.get(key, [])
         except Disconnected:
             raise
         except PeerError as error:
@@ -333,6 +360,17 @@ class Upstream:
                     wanted[f"{kind}ListChanged"] = True
             if wanted:
                 await link.listen(wanted)
+
+    async def _poll(self, link: Link) -> None:
+        """Read lists again once they are not fresh any more, if changes are not reported."""
+        silent = [key for key in self.ttls if not _reports_changes(link, key)]
+        while silent and link is self._base and not link.is_lost:
+            seconds = min(self.ttls.get(key, 0) for key in silent) / 1000
+            await asyncio.sleep(min(max(seconds, _MIN_POLL), _MAX_POLL))
+            if self.status == "ok" and link is self._base:
+                if not self._changed:
+                    self._run(self._reload())
+                self._changed.update(silent)
 
     def watch(self, uri: str) -> None:
         """Let the upstream report changes of a resource."""
@@ -679,6 +717,12 @@ class Upstream:
     def raise_error(self, error: Any, method: str, context: Context[Any]) -> None:
         """Raise the JSON-RPC error of the upstream for a caller."""
         raise_error(error, method, context, self.spec.name)
+
+
+def _reports_changes(link: Link, key: str) -> bool:
+    """True if an upstream says that it reports changes of a list."""
+    declared = link.peer.capabilities.get(LISTS[key].partition("/")[0])
+    return isinstance(declared, dict) and declared.get("listChanged") is True
 
 
 def _is_sign_in(error: PeerError) -> bool:

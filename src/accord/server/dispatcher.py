@@ -1,6 +1,7 @@
 """Dispatches requests: finds the operation for each, and answers those that need none."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -33,6 +34,7 @@ from accord.revisions import Revision
 from accord.server.continuation import READ_MORE, Continuations, Resumed, read_more_tool
 from accord.server.forwarding import replayed
 from accord.server.operation import (
+    SUCCEEDED,
     C,
     Done,
     FeatureOperation,
@@ -495,7 +497,27 @@ class Dispatcher:
             scope=scope,
         )
 
+    def _read_kept_media(self, call: C, request: Request) -> Operation[C] | Done:
+        """Return media of a kept reply of another server, which a link in its result leads to."""
+        from accord.server.forwarded_reply import KEPT_MEDIA, kept_media  # it imports the reader
+
+        cursor, _, number = request.name.removeprefix(KEPT_MEDIA).rpartition("/")
+        found = None
+        with suppress(Problem):
+            arguments = _encode({"cursor": cursor})
+            resumed = self.continuations.resolve_read_more(arguments)
+            reply = self.originals.get(resumed.original or "", call.principal)
+            found = None if reply is None else kept_media(reply, number, request.name)
+        if found is None:
+            return rejected(request, resource_not_found(request.name, request.revision))
+        if request.revision.stateless:
+            found |= results.cacheable("private", 0)
+        result = self.renderer.complete(found, request.revision)
+        return Done(SUCCEEDED, messages.reply(request.id, result))
+
     def _read_resource(self, call: C, request: Request) -> Operation[C] | Done:
+        if request.name.startswith("accord-reply:") and self.read_more is not None:
+            return self._read_kept_media(call, request)
         found = self.registry.find_resource(request.name)
         if found is None:
             return rejected(request, resource_not_found(request.name, request.revision))
@@ -503,7 +525,7 @@ class Dispatcher:
 
         def to_result(content: Any) -> Result:
             result = resource.to_wire(content, request.name)
-            if request.revision.stateless:
+            if request.revision.stateless and "ttlMs" not in result:
                 fresh_for_ms = int(resource.fresh_for * 1000)
                 result |= results.cacheable(
                     "public" if resource.is_public and not resource.scopes else "private",

@@ -20,8 +20,49 @@ from accord.server.rendering import Renderer, size_of
 if TYPE_CHECKING:
     from accord.server.dispatcher import Dispatcher
 
+KEPT_MEDIA: Final = "accord-reply://"
+"""Start of the URIs of media in kept replies: a cursor to the reply and the number of a block."""
 _OWN: Final = ("resultType", "inputRequests", "requestState")
+_MAX_NAME: Final = 128
+_MAX_DIGITS: Final = 8
 _SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
+
+
+def _media_size(block: Mapping[str, Any]) -> int:
+    """Return the bytes of an image, audio or blob as they are sent; 0 for other blocks."""
+    resource = block.get("resource")
+    data = resource.get("blob") if isinstance(resource, Mapping) else block.get("data")
+    return len(data) if isinstance(data, str) else 0
+
+
+def _link_to(block: Mapping[str, Any], uri: str) -> dict[str, Any]:
+    """Return a link to the media of a block."""
+    resource = block.get("resource")
+    inner = resource if isinstance(resource, Mapping) else block
+    link = {
+        "type": "resource_link",
+        "uri": uri,
+        "name": str(inner.get("uri") or block["type"])[:_MAX_NAME],
+        "size": _media_size(block) * 3 // 4,
+        "description": "It is larger than a reply may be; read the resource to get it.",
+    }
+    kind = inner.get("mimeType")
+    return link | ({"mimeType": kind} if isinstance(kind, str) else {})
+
+
+def kept_media(reply: bytes, number: str, uri: str) -> Result | None:
+    """Return the contents of a link to media in a kept reply; None if there are none."""
+    content = msgspec.json.decode(reply)["result"].get("content")
+    is_number = number.isascii() and number.isdigit() and len(number) < _MAX_DIGITS
+    if not is_number or not isinstance(content, list) or int(number) >= len(content):
+        return None
+    block = content[int(number)]
+    if not isinstance(block, dict) or not _media_size(block):
+        return None
+    inner = block["resource"] if isinstance(block.get("resource"), dict) else block
+    found = {"uri": uri, "blob": inner.get("blob", inner.get("data"))}
+    kind = inner.get("mimeType")
+    return {"contents": [found | ({"mimeType": kind} if isinstance(kind, str) else {})]}
 
 
 def projected(result: ForwardedResult, revision: Revision, *, is_structured: bool) -> Result:
@@ -71,6 +112,10 @@ class Forwarding(msgspec.Struct, frozen=True, kw_only=True):
 
     def reply(self) -> bytes:
         """Return the reply: whole if it is within the limit, else the part that fits."""
+        if len(self.result.raw) > self._limit and self.result.replies != "as-is":
+            linked = self._linked()
+            if linked is not None:
+                return linked.reply()
         if self.position is None:
             members = self._whole()
             if members is not None:
@@ -80,6 +125,36 @@ class Forwarding(msgspec.Struct, frozen=True, kw_only=True):
             if self.result.replies == "as-is":
                 return self._render(self.tool, self._too_large())
         return self._part()
+
+    def _linked(self) -> "Forwarding | None":
+        """Return this with links in the place of the largest media; None if they are no more.
+
+        What the links lead to is kept as long as the original of a reply.
+        """
+        content = self.result.members["content"]
+        sizes = {number: _media_size(block) for number, block in enumerate(content)}
+        left = sum(sizes.values())
+        if left <= self._limit:
+            return None
+        original = self.original or self._keep()
+        cursor = self._cursor(original)
+        if cursor is None:
+            return None
+        linked = list(content)
+        for number in sorted(sizes, key=lambda each: -sizes[each]):
+            if left <= self._limit:
+                break
+            linked[number] = _link_to(content[number], f"{KEPT_MEDIA}{cursor}/{number}")
+            left -= sizes[number]
+        members = {**self.result.members, "content": linked}
+        result = msgspec.structs.replace(
+            self.result,
+            raw=msgspec.json.encode({"result": members}),
+            members=members,
+            reading=None,
+            changed=(*self.result.changed, "content: media over the size limit are links"),
+        )
+        return msgspec.structs.replace(self, result=result, original=original)
 
     @property
     def _renderer(self) -> Renderer:
@@ -98,7 +173,9 @@ class Forwarding(msgspec.Struct, frozen=True, kw_only=True):
             members = msgspec.json.decode(msgspec.json.encode(members))
         content = members.get("content")
         is_valid = isinstance(content, list) and all(isinstance(each, dict) for each in content)
-        return size_of(members) if is_valid else len(msgspec.json.encode(members))
+        if is_valid and not any(_media_size(each) for each in content or ()):
+            return size_of(members)
+        return len(msgspec.json.encode(members))
 
     def _whole(self) -> Result | None:
         """Return the members of the whole result; None if they clearly exceed the limit."""
@@ -113,7 +190,8 @@ class Forwarding(msgspec.Struct, frozen=True, kw_only=True):
         )
         if not is_structured:
             members.pop("structuredContent", None)
-        details = describe_changes(self.result, members, self._cursor(self._keep()))
+        original = self.original or self._keep()
+        details = describe_changes(self.result, members, self._cursor(original))
         members["_meta"] = {**members.get("_meta", {}), GATEWAY_KEY: details}
         return members
 

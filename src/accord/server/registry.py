@@ -145,6 +145,8 @@ class Registry:
         """Names of the tools that take a cursor."""
         self._completers: dict[tuple[str, str], Completer] = {}
         self._cache: dict[tuple[Any, ...], Any] = {}
+        self.fresh_for_ms: Mapping[str, int] = {}
+        """How long clients may keep lists that change."""
         self.report_upstreams: Callable[[], Mapping[str, Any]] | None = None
         """Returns the state of each foreign server that the features come from."""
         self.describe_upstreams: Callable[[], Mapping[str, Any]] | None = None
@@ -814,7 +816,8 @@ class Registry:
 
         Tools depend on the profile that a client asks for, and what is hidden on the caller.
         """
-        ttl = 0 if kind in self.changing or listed is not None else results.FRESH_FOR_MS
+        is_fresh = kind not in self.changing and listed is None
+        ttl = results.FRESH_FOR_MS if is_fresh else self.fresh_for_ms.get(kind, 0)
         is_private = kind == "tools" or any(each.hidden for each in self.scoped.get(kind, ()))
         return results.cacheable("private" if is_private else "public", ttl)
 

@@ -32,6 +32,11 @@ class Detailed(NamedTuple):
     """How many items the data has, if sentences say so: it is then a list."""
 
     @property
+    def plain(self) -> Any:
+        """The data as it was sent, without the details."""
+        return {"result": self.data} if self.is_wrapped else self.data
+
+    @property
     def is_distinct(self) -> bool:
         """True if the sentences are hardly of another author: they say how to continue, or a cut.
 
@@ -63,12 +68,9 @@ def split_object(value: Any) -> Detailed | None:
 def _are_details(said: Mapping[str, Any]) -> bool:
     if not said or not said.keys() <= DETAILS:
         return False
-    return (
-        ("page" not in said or _is_page(said["page"]))
-        and ("warnings" not in said or _are_notices(said["warnings"]))
-        and said.get("partial", True) is True
-        and said.get("truncated", True) is True
-    )
+    is_flagged = said.get("partial", True) is True and said.get("truncated", True) is True
+    are_notices = "warnings" not in said or _are_notices(said["warnings"])
+    return is_flagged and are_notices and ("page" not in said or _is_page(said["page"]))
 
 
 def _is_page(said: Any) -> bool:
@@ -86,12 +88,9 @@ def _are_notices(said: Any) -> bool:
 
 
 def _is_notice(said: Any) -> bool:
-    return (
-        type(said) is dict
-        and type(said.get("message")) is str
-        and said.keys() <= _NOTICE
-        and all(type(each) is str for each in said.values())
-    )
+    if type(said) is not dict or type(said.get("message")) is not str:
+        return False
+    return said.keys() <= _NOTICE and all(type(each) is str for each in said.values())
 
 
 _STRING: Final = r'"(?:[^"\\]|\\.)*+"'
@@ -183,7 +182,7 @@ def _page_in(line: str) -> dict[str, Any] | None:
     while (part := _PART.match(line, position)) is not None:
         for name, said in part.groupdict().items():
             if said is not None and name != "count":
-                _FIELDS[name](page, said)
+                page.update(_FIELDS[name](said))
         position = part.end()
         if position == len(line) - 1:
             return page
@@ -193,34 +192,23 @@ def _page_in(line: str) -> dict[str, Any] | None:
     return None
 
 
-def _sets(name: str, decode: Callable[[str], Any]) -> Callable[[dict[str, Any], str], None]:
-    def set_field(page: dict[str, Any], said: str) -> None:
-        page[name] = decode(said)
-
-    return set_field
-
-
 def _count(said: str) -> int:
     return int(said.replace(",", ""))
 
 
-def _continues(page: dict[str, Any], name: str, value: Any) -> None:
-    page.update({name: value, "hasMore": True})
-
-
-_FIELDS: Final[Mapping[str, Callable[[dict[str, Any], str], None]]] = {
-    "total": _sets("total", _count),
-    "all": _sets("total", _count),
-    "offset": _sets("offset", int),
-    "limit": _sets("limit", int),
-    "nextOffset": _sets("nextOffset", int),
-    "before": _sets("before", _unquoted),
-    "after": _sets("after", _unquoted),
-    "cursor": _sets("cursor", _unquoted),
-    "nextCursor": lambda page, said: _continues(page, "cursor", _unquoted(said)),
-    "following": lambda page, said: _continues(page, "nextOffset", int(said)),
-    "more": _sets("hasMore", lambda _: True),
-    "end": _sets("hasMore", lambda _: False),
+_FIELDS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
+    "total": lambda said: {"total": _count(said)},
+    "all": lambda said: {"total": _count(said)},
+    "offset": lambda said: {"offset": int(said)},
+    "limit": lambda said: {"limit": int(said)},
+    "nextOffset": lambda said: {"nextOffset": int(said)},
+    "before": lambda said: {"before": _unquoted(said)},
+    "after": lambda said: {"after": _unquoted(said)},
+    "cursor": lambda said: {"cursor": _unquoted(said)},
+    "nextCursor": lambda said: {"cursor": _unquoted(said), "hasMore": True},
+    "following": lambda said: {"nextOffset": int(said), "hasMore": True},
+    "more": lambda _: {"hasMore": True},
+    "end": lambda _: {"hasMore": False},
 }
 
 

@@ -2,36 +2,35 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
 from accord.model.answer import Page
-from accord.reader.lexicon import memo, squeezed, words
+from accord.reader.lexicon import MEMBERS, memo, squeezed
 
-_PLACES: Final = words("members.page-places")
-_HAS_MORE: Final = words("members.has-more")
-_IS_LAST: Final = words("members.is-last")
-_IS_CUT: Final = words("members.is-cut")
-_OFFSET: Final = words("members.offset")
-_LIMIT: Final = words("members.limit")
-_TOTAL: Final = words("members.total")
-_NEXT_OFFSET: Final = words("members.next-offset")
-_CURSOR: Final = words("members.cursor")
-_BEFORE: Final = words("members.before")
-_AFTER: Final = words("members.after")
-_PAGE: Final = words("members.page")
-_PAGES: Final = words("members.pages")
-_RETURNED: Final = words("members.returned")
-_NUMBERS: Final[dict[str, str]] = {
-    **dict.fromkeys(_TOTAL, "total"),
+_FIELD_OF: Final[dict[str, str]] = {
+    **dict.fromkeys(MEMBERS.returned, "returned"),
+    **dict.fromkeys(MEMBERS.total, "total"),
     "nextpage": "next_number",
-    **dict.fromkeys(_PAGE, "number"),
-    **dict.fromkeys(_PAGES, "pages"),
-    **dict.fromkeys(_LIMIT, "limit"),
-    **dict.fromkeys(_OFFSET, "offset"),
-    **dict.fromkeys(_NEXT_OFFSET, "next_offset"),
+    **dict.fromkeys(MEMBERS.page, "number"),
+    **dict.fromkeys(MEMBERS.pages, "pages"),
+    **dict.fromkeys(MEMBERS.limit, "limit"),
+    **dict.fromkeys(MEMBERS.offset, "offset"),
+    **dict.fromkeys(MEMBERS.next_offset, "next_offset"),
 }
-_FIELDS: Final = frozenset(Page.__struct_fields__)
+"""The field that a number is, by its name."""
+_FLAGS: Final = {
+    **dict.fromkeys(MEMBERS.is_cut, "cut"),
+    **dict.fromkeys(MEMBERS.is_last, "last"),
+    **dict.fromkeys(MEMBERS.has_more, "more"),
+}
+_NEXT: Final = frozenset("next nexturl nextlink nextpageurl nextpage odatanextlink".split())
+_PREVIOUS: Final = ("previous", "prev", "previousurl")
+_CURSORS: Final = ("cursor", "page_token", "pageToken", "after", "continuation")
+_OFFSETS: Final = ("offset", "start", "skip")
+"""Names in the query of a link to the next page."""
+_ASKED: Final = ("offset", "limit", "number")
+"""What the arguments of a call say of a page."""
 _NO_COUNT: Final = re.compile(
     r"(?:size|bytes|pages?|time|ms|duration|cost|tokens|price|amount|score|weight)$"
 )
@@ -47,85 +46,56 @@ def page_of(
         for name, value in place.items():
             kind = type(value)
             if kind is int:
-                field, is_certain = _number(name)
-                if is_certain:  # an exact name takes precedence
-                    found[field] = value
-                elif field:
-                    found.setdefault(field, value)
+                _read_number(name, value, found)
             elif kind is bool:
-                _read_flag(_flag(name), value, found)
+                _read_flag(_FLAGS.get(squeezed(name), ""), value, found)
             elif kind is str or value is None:
                 _read_text(squeezed(name), value, found)
-            elif kind is dict and (squeezed(name) in _PLACES or name in _PLACES):
+            elif kind is dict and not MEMBERS.page_places.isdisjoint((squeezed(name), name)):
                 places.append(value)  # it takes precedence over members beside it
-    if not found or (len(found) == 1 and "returned" in found):
+    if not found or found.keys() == {"returned"}:
         return None
     _infer(found, returned, arguments)
-    if _FIELDS.isdisjoint(found):
-        return None
-    known = found.get
-    return Page(
-        offset=known("offset"),
-        limit=known("limit"),
-        total=known("total"),
-        has_more=known("has_more"),
-        next_offset=known("next_offset"),
-        cursor=known("cursor"),
-        before=known("before"),
-        after=known("after"),
-    )
+    stated = {name: each for name, each in found.items() if name in Page.__struct_fields__}
+    return Page(**stated) if stated else None
 
 
-class Number(NamedTuple):
-    """The field of a page that a number is by its name, and whether the name is exact."""
-
-    field: str = ""
-    is_certain: bool = False
+def _read_number(name: str, value: int, found: dict[str, Any]) -> None:
+    field, is_certain = _number(name)
+    if is_certain:  # an exact name takes precedence
+        found[field] = value
+    elif field:
+        found.setdefault(field, value)
 
 
 @memo
-def _number(name: str) -> Number:
+def _number(name: str) -> tuple[str, bool]:
+    """Return the field of a page that a number is by its name, and whether the name is exact."""
     key = squeezed(name)
-    if key in _NUMBERS:
-        return Number(_NUMBERS[key], True)
-    if key in _RETURNED:
-        return Number("returned")
-    if key.startswith(("total", "overall")) and not _NO_COUNT.search(key):
-        return Number("total")
-    return Number()
+    field = _FIELD_OF.get(key, "")
+    if not field and key.startswith(("total", "overall")) and not _NO_COUNT.search(key):
+        return "total", False
+    return field, field not in ("", "returned")
 
 
 def _read_flag(flag: str, value: bool, found: dict[str, Any]) -> None:
+    """Take what a flag says: more pages, the last page, a cut list."""
     if flag == "more":
         found["has_more"] = value
     elif flag == "last" or (flag == "cut" and value):
         found.setdefault("has_more", flag == "cut" or not value)
 
 
-@memo
-def _flag(name: str) -> Literal["more", "last", "cut", ""]:
-    """Return what a flag says by its name: more pages, the last page, a cut list."""
-    key = squeezed(name)
-    if key in _HAS_MORE:
-        return "more"
-    if key in _IS_LAST:
-        return "last"
-    return "cut" if key in _IS_CUT else ""
-
-
 def _read_text(name: str, value: str | None, found: dict[str, Any]) -> None:
-    if name in ("next", "nexturl", "nextlink", "nextpageurl", "nextpage", "odatanextlink"):
+    if name in _NEXT:
         _read_next(value, found)
-    elif name in ("previous", "prev", "previousurl"):
+    elif name in _PREVIOUS:
         found["knows_ends"] = True
-    elif name in _CURSOR:
-        if value:
-            found["cursor"] = value
-        elif name != "endcursor":
-            found.setdefault("has_more", False)
-    elif value and name in _BEFORE:
+    elif name in MEMBERS.cursor and (value or name != "endcursor"):
+        found.update({"cursor": value} if value else {"has_more": found.get("has_more", False)})
+    elif value and name in MEMBERS.before:
         found["before"] = value
-    elif value and name in _AFTER:
+    elif value and name in MEMBERS.after:
         found["after"] = value
 
 
@@ -138,10 +108,10 @@ def _read_next(value: str | None, found: dict[str, Any]) -> None:
         found["cursor"] = value
         return
     query = dict(reversed(query_of(value)))
-    for name in ("cursor", "page_token", "pageToken", "after", "continuation"):
+    for name in _CURSORS:
         if name in query:
             found["cursor"] = query[name]
-    for name in ("offset", "start", "skip"):
+    for name in _OFFSETS:
         if is_number(query.get(name, "")):
             found["next_offset"] = int(query[name])
     if "cursor" not in found and "next_offset" not in found:
@@ -155,52 +125,39 @@ def _infer(
 ) -> None:
     """Add what follows from the stated fields; `has_more` is never guessed."""
     stated = found.get("offset")
-    if arguments:
-        _use_arguments(found, arguments)
-    number, limit, pages = found.get("number"), found.get("limit"), found.get("pages")
-    if number is not None and limit and "offset" not in found:
-        found["offset"] = max(number - 1, 0) * limit
+    if arguments and ("total" in found or "has_more" in found):
+        for name, value in arguments.items():  # a position that the reply does not state
+            field = _FIELD_OF.get(squeezed(name))
+            if type(value) is int and field in _ASKED:
+                found.setdefault(field, value)
+    number, limit = found.get("number"), found.get("limit")
+    if number is not None and limit:
+        found.setdefault("offset", max(number - 1, 0) * limit)
     if "next_link" in found:
         found.setdefault("has_more", bool(found["next_link"]))
-        if "knows_ends" in found and "total" not in found and "returned" in found:
-            found["total"] = found["returned"]
-    offset, total = found.get("offset"), found.get("total")
+        if "knows_ends" in found and "returned" in found:
+            found.setdefault("total", found["returned"])
     if "has_more" not in found:
-        if found.get("cursor") is not None or found.get("next_offset") is not None:
-            found["has_more"] = True
-        elif number is not None and pages is not None:
-            found["has_more"] = number < pages
-        elif offset is not None and total is not None and returned:
-            found["has_more"] = offset + returned < total
-        elif total is not None and total == returned and not offset:
-            found["has_more"] = False
+        _infer_more(found, returned)
     if found.get("has_more") is False:
         found.pop("cursor", None)
         found.pop("next_offset", None)
-    elif stated is not None and limit and limit == returned and number is None:
-        _add_next_offset(found, stated + limit)
+    is_full = limit is not None and limit == returned and number is None
+    if is_full and stated is not None and found.get("has_more") and not found.get("cursor"):
+        found.setdefault("next_offset", stated + returned)
 
 
-def _add_next_offset(found: dict[str, Any], offset: int) -> None:
-    """Add the next offset if there are more items, the page is full and no cursor is given."""
-    if found.get("has_more") and found.get("cursor") is None:
-        found.setdefault("next_offset", offset)
-
-
-def _use_arguments(found: dict[str, Any], arguments: Mapping[str, Any]) -> None:
-    """Add the position that the caller requested, if the reply states pages but no position."""
-    if "total" not in found and "has_more" not in found:
-        return
-    for name, value in arguments.items():
-        key = squeezed(name)
-        if type(value) is not int:
-            continue
-        if key in _OFFSET:
-            found.setdefault("offset", value)
-        elif key in _LIMIT:
-            found.setdefault("limit", value)
-        elif key in _PAGE:
-            found.setdefault("number", value)
+def _infer_more(found: dict[str, Any], returned: int | None) -> None:
+    number, pages = found.get("number"), found.get("pages")
+    offset, total = found.get("offset"), found.get("total")
+    if found.get("cursor") is not None or found.get("next_offset") is not None:
+        found["has_more"] = True
+    elif number is not None and pages is not None:
+        found["has_more"] = number < pages
+    elif offset is not None and total is not None and returned:
+        found["has_more"] = offset + returned < total
+    elif total is not None and total == returned and not offset:
+        found["has_more"] = False
 
 
 _SHOWING: Final = re.compile(
@@ -216,11 +173,9 @@ def page_in_text(text: str) -> Page | None:
     found = _SHOWING.search(small) if "of" in small or "/" in small else None
     if found is None:
         return None
-    shown, total = (int(found[name].replace(",", "")) for name in ("shown", "total"))
-    if found["first"] is not None:
-        first = int(found["first"].replace(",", ""))
-        return Page(offset=max(first - 1, 0), total=total, has_more=shown < total)
-    return Page(total=total, has_more=shown < total)
+    first, shown, total = (int((each or "0").replace(",", "")) for each in found.groups())
+    offset = None if found["first"] is None else max(first - 1, 0)
+    return Page(offset=offset, total=total, has_more=shown < total)
 
 
 _CUT: Final = re.compile(
@@ -228,14 +183,9 @@ _CUT: Final = re.compile(
     r"(?P<next>\d{1,15})\b"
 )
 _LONGEST_NOTICE: Final = 300
-_LENGTHS: Final = _LIMIT | {
-    "maxlength",
-    "maxchars",
-    "maxcharacters",
-    "maxbytes",
-    "length",
-    "maxlines",
-}
+_LENGTHS: Final = MEMBERS.limit | frozenset(
+    "maxlength maxchars maxcharacters maxbytes length maxlines".split()
+)
 
 
 def page_of_cut(text: str, arguments: Mapping[str, Any]) -> Page | None:
@@ -246,7 +196,7 @@ def page_of_cut(text: str, arguments: Mapping[str, Any]) -> Page | None:
     if found is None:
         return None
     asked = {squeezed(name): each for name, each in arguments.items() if type(each) is int}
-    offset = next((each for name, each in asked.items() if name in _OFFSET), None)
+    offset = next((each for name, each in asked.items() if name in MEMBERS.offset), None)
     limit = next((each for name, each in asked.items() if name in _LENGTHS), None)
     return Page(
         offset=offset,
@@ -268,5 +218,5 @@ def query_of(link: str) -> list[tuple[str, str]]:
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a number of a page or an offset."""
+    """True if a text is a number of a page or an offset."""
     return text.isdecimal() and len(text) <= _MOST_DIGITS

@@ -4,11 +4,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from accord.model.response import CATALOG, ResponseType
-from accord.reader.collection import Collection, is_generic
+from accord.reader.collection import Collection, entries, is_generic, keyed
 from accord.reader.evidence import Facts, Verdict
 from accord.reader.items import Items
 from accord.reader.items.fields import is_catalog
-from accord.reader.keyed import entries, keyed
 from accord.reader.lexicon import MEMBERS, NAMES, member_of, ordered, phrases, singular, squeezed
 from accord.reader.reading import Confidence
 
@@ -183,8 +182,17 @@ def kind_of_list(facts: Facts, found: Items | None) -> ResponseType:
     if found is None or not found.items or not all(map(_is_described, found.items)):
         return "list"
     plural = call.words[-1] if call.words else ""
-    is_asked = call.wants_many and plural != singular(plural) and singular(plural) in NAMES.catalog
+    noun = singular(plural)
+    is_catalog = noun in NAMES.catalog or (
+        noun in NAMES.catalog_with_parameters and all(map(_is_signature, found.items))
+    )
+    is_asked = call.wants_many and plural != noun and is_catalog
     return "tool_catalog" if is_asked or tells_tools(facts.words or "") else "list"
+
+
+def _is_signature(item: Any) -> bool:
+    """Whether an item in a text begins with a name and what it takes: `read(path)`."""
+    return isinstance(item, str) and phrases.signature.match(item) is not None
 
 
 def _is_described(item: Any) -> bool:

@@ -4,7 +4,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from accord.reader.call import Call
-from accord.reader.collection import Collection, is_generic
+from accord.reader.collection import (
+    Collection,
+    is_generic,
+    is_one,
+    mapped,
+    named_things,
+    nothing_in,
+)
 from accord.reader.evidence import Facts, Verdict
 from accord.reader.evidence.catalogs import kind_of_list, tells_tools
 from accord.reader.items import (
@@ -16,7 +23,6 @@ from accord.reader.items import (
     split_advice,
     states_count,
 )
-from accord.reader.keyed import is_one, mapped, named_things, nothing_in
 from accord.reader.lexicon import ARGUMENTS, NAMES, member_of, ordered, phrases, words
 from accord.reader.reading import Confidence
 from accord.reader.sentences import (

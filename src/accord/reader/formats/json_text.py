@@ -16,6 +16,8 @@ _STARTS: Final = re.compile(r"(?:^[ \t]*|[:=][ \t]+|\uff1a[ \t]*)(?=[\[{])", re.
 """Where a document may begin: on a line of its own, or behind a label."""
 _BEFORE_NOTHING: Final = "\n: \uff1a"
 """What stands before a list without items."""
+_REMARK: Final = re.compile(r"[ \t]*[.;]?[ \t]*(?:\([^()\[\]{}\n]{1,100}\))?[.]?")
+"""What may stand behind a document on its last line: `(showing all)`."""
 _SHOWN: Final = re.compile(r"\[?[{(\[]'")
 """How a list or a dict begins as Python shows it."""
 _LINE_STARTS: Final = re.compile(r"^[ \t]*(?=[\[{])", re.M)
@@ -220,6 +222,8 @@ def _is_apart(text: str, start: "re.Match[str]", value: Any, end: int) -> bool:
     at, rest = start.end(), text[end:]
     if not rest:
         return value != [] or text[at - 1] in _BEFORE_NOTHING
+    if _REMARK.fullmatch(rest):
+        return bool(value)
     if len(rest) > _LONGEST_PROSE or rest.lstrip(" \t")[:1] not in _LINE_ENDS:
         return False
     if not at:

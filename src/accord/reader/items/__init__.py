@@ -8,7 +8,8 @@ is believed.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from accord.reader.items import parts, runs, tables
+from accord.reader.items import groups, tables
+from accord.reader.items.groups import is_record, opening
 from accord.reader.items.lines import (
     COUNT_LINES,
     Items,
@@ -19,8 +20,6 @@ from accord.reader.items.lines import (
     split_advice,
     tokens,
 )
-from accord.reader.items.parts import shape_of
-from accord.reader.items.runs import is_record
 from accord.reader.lexicon import squeezed, words
 from accord.reader.lexicon.phrases import lines_of
 
@@ -68,19 +67,19 @@ KINDS: Final = (
     Kind(tables.paired, (": ",), 1, 2),
     Kind(tables.delimited, (",", "\t", ";", "|")),
     Kind(tables.columns, ("  ",), 2, 2),
-    Kind(tables.data_frame, ("  ",), 2, 2),
-    Kind(runs.uniform),
-    Kind(parts.separated, (), 2, 2),
-    Kind(parts.records, (), 2, 2),
-    Kind(parts.paragraphs, (), 2, 2),
-    Kind(parts.headed, ("#", ":\n", "**", "--", "=="), 2, _NEVER),
-    Kind(parts.grouped, (), 2, _NEVER),
-    Kind(runs.bullets, (), 1, 2),
-    Kind(parts.counted),
-    Kind(runs.alike, (), 1, _NEVER),
-    Kind(parts.sections, ("#",), 2, _NEVER),
-    Kind(runs.plain, (), 2, _NEVER),
-    Kind(runs.commas, (), 1, _NEVER),
+    Kind(groups.messages, (": ",), 1, 2),
+    Kind(groups.uniform),
+    Kind(groups.separated, (), 2, 2),
+    Kind(groups.records, (), 2, 2),
+    Kind(groups.paragraphs, (), 2, 2),
+    Kind(groups.headed, ("#", ":\n", "**", "--", "=="), 2, _NEVER),
+    Kind(groups.grouped, (), 2, _NEVER),
+    Kind(groups.bullets, (), 1, 2),
+    Kind(groups.counted),
+    Kind(groups.alike, (), 1, _NEVER),
+    Kind(groups.sections, ("#",), 2, _NEVER),
+    Kind(groups.plain, (), 2, _NEVER),
+    Kind(groups.commas, (), 1, _NEVER),
 )
 
 
@@ -169,7 +168,7 @@ def _grouped(text: str, lines: list[Line], wants_list: bool) -> Items | None:
         if agreed is None and len(found.items) in numbers and len(found.items) > 1:
             agreed = found
         first = first or found
-    counted = parts.as_many(lines, stated) if wants_list and stated else None
+    counted = groups.as_many(lines, stated) if wants_list and stated else None
     return counted or agreed or first
 
 
@@ -201,4 +200,4 @@ def _are_items(parts: Sequence[Sequence[Line]]) -> bool:
     longer = sum(len(part) > 1 for part in parts)
     if 0 < longer < len(parts):
         return len(parts) > _MAX_PARTS
-    return not longer or len(set(map(shape_of, parts))) == 1
+    return not longer or len({opening(part[0]) for part in parts}) == 1

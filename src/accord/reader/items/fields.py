@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from accord.reader.items.lines import LABEL, Line, plain_key, tokens
-from accord.reader.lexicon import words
+from accord.reader.lexicon import MEMBERS, words
 from accord.reader.lexicon.phrases import lines_of
 
 _LONGEST: Final = 20_000
@@ -49,7 +49,8 @@ def _field(line: Line) -> tuple[str, str]:
 
 _NAME: Final = r"[`*_]{0,3}(?P<name>[A-Za-z_][\w./:-]{0,80})[`*_]{0,3}"
 _TOOL: Final = re.compile(
-    rf"{_NAME}(?P<takes>\s?\([^()\n]{{0,200}}\))?(?:[`*_]{{0,3}}(?:\s?[:\u2013\u2014-]|\s[=-]>)\s+(?P<told>.*))?",
+    rf"{_NAME}(?P<takes>\s?\([^()\n]{{0,200}}\))?"
+    r"(?:[`*_]{0,3}(?:\s{0,4}[:\u2013\u2014-]\s|\s{1,4}[=-]>\s|[ ]{2})\s*(?P<told>.*))?",
     re.S,
 )
 _PARAMETER: Final = re.compile(
@@ -61,12 +62,9 @@ _SAYS: Final = words("texts.tool-says")
 
 def tool_in(item: Any) -> Any:
     """Return a tool that a text describes as an object: its name, description and schema."""
-    if isinstance(item, dict) and "text" in item:
-        fields = {name.lower(): each for name, each in item.items()}
-        text = "\n".join(
-            f"{name}: {each}" if name != "text" else each for name, each in fields.items()
-        )
-        return tool_in(text) if isinstance(item["text"], str) else item
+    if isinstance(item, dict) and isinstance(item.get("text"), str):
+        fields = (f"{name.lower()}: {each}" for name, each in item.items() if name != "text")
+        item = "\n".join([item["text"], *fields])
     if not isinstance(item, str):
         return item
     lines = [line for line in tokens(item.splitlines()) if line.text]
@@ -125,29 +123,22 @@ def _signature(takes: str | None) -> dict[str, Any] | None:
 
 # Tools as objects
 
-_SCHEMAS: Final = words("members.schemas")
-_INPUT: Final = words("members.input-schemas")
-_JSON_TYPES: Final = words("members.json-types")
-
 
 def is_catalog(items: list[Any]) -> bool:
-    """Whether a list is one of tools."""
-    return bool(items) and _is_tool(items[0]) and all(map(_is_tool, items))
+    """True if a list is one of tools."""
+    return bool(items) and all(map(_is_tool, items))
 
 
 def _is_tool(item: Any) -> bool:
-    if not isinstance(item, dict) or _SCHEMAS.isdisjoint(item):
+    if not isinstance(item, dict) or MEMBERS.schemas.isdisjoint(item):
         return False
-    if not isinstance(item.get("name"), str):
-        return False
-    return any(
-        isinstance(item.get(key), dict) and (key in _INPUT or _is_schema(item[key]))
-        for key in _SCHEMAS
-    )
+    held = [(key, each) for key in MEMBERS.schemas if isinstance(each := item.get(key), dict)]
+    is_taking = any(key in MEMBERS.input_schemas or _is_schema(each) for key, each in held)
+    return is_taking and isinstance(item.get("name"), str)
 
 
 def _is_schema(value: Mapping[str, Any]) -> bool:
-    """Whether an object says what a tool takes, rather than the parameters of something else."""
+    """True if an object says what a tool takes, rather than the parameters of something else."""
     if not value or "$ref" in value or _is_type(value.get("type")):
         return True
     each = value.values()
@@ -155,5 +146,5 @@ def _is_schema(value: Mapping[str, Any]) -> bool:
 
 
 def _is_type(words: Any) -> bool:
-    """`string`, also as `string (required)`."""
-    return isinstance(words, str) and words.partition(" ")[0] in _JSON_TYPES
+    """True for `string`, also as `string (required)`."""
+    return isinstance(words, str) and words.partition(" ")[0] in MEMBERS.json_types

@@ -252,6 +252,7 @@ _ADVISES: Final = re.compile(rf"\W{{0,4}}(?:{_any('texts.advice-headings')})\b",
 _LISTED: Final = re.compile(r"\s*(?:[-*•|]|\d{1,4}[.)])(?: |-)\s*\S|\|-")
 _GOES_ON: Final = re.compile(r"#|\[\d{1,4}\] ")
 """A line with which something else begins."""
+_ONLY_COUNT: Final = re.compile(r"\W{0,4}\d{1,9} [a-z]+(?: [a-z]+)?\W{0,2}", re.I)
 
 
 def split_advice(lines: list[str]) -> tuple[list[str], list[str]]:
@@ -261,23 +262,16 @@ def split_advice(lines: list[str]) -> tuple[list[str], list[str]]:
         is_count = at == len(lines) - 1 and (states_count(line) or _is_sum(lines))
         if not line[:1].strip() or line[0] in "#|" or not (is_count or _ADVICE.match(line)):
             continue
-        above = lines[at - 1].strip()
-        is_apart = not above or not any(map(str.isalnum, above))
         is_heading = line.endswith(":") and _ADVISES.match(line) is not None
-        if not is_heading and _is_above(lines, at):
-            continue
-        if (is_apart or is_heading) and not any(map(_GOES_ON.match, lines[at:])):
-            return lines[:at], lines[at:]
+        is_apart = is_heading or not any(map(str.isalnum, lines[at - 1]))
+        if is_apart and (is_heading or not _is_above(lines, at)):
+            return (lines, []) if any(map(_GOES_ON.match, lines[at:])) else (lines[:at], lines[at:])
     return lines, []
-
-
-_ONLY_COUNT: Final = re.compile(r"\W{0,4}\d{1,9} [a-z]+(?: [a-z]+)?\W{0,2}", re.I)
 
 
 def _is_sum(lines: list[str]) -> bool:
     """True if the last line is a count, `3 notes`, and no other line looks like it."""
-    found = [line for line in lines if line and _ONLY_COUNT.fullmatch(line)]
-    return found == lines[-1:]
+    return [line for line in lines if line and _ONLY_COUNT.fullmatch(line)] == lines[-1:]
 
 
 def _is_above(lines: list[str], at: int) -> bool:
@@ -287,7 +281,7 @@ def _is_above(lines: list[str], at: int) -> bool:
 
 def is_advice(block: str) -> bool:
     """True if a text block after others says what else there is to know or to do."""
-    return _ADVISES.match(block) is not None or _ADVICE.match(block.lstrip()) is not None
+    return any(pattern.match(block.lstrip()) for pattern in (_ADVISES, _ADVICE))
 
 
 _BEGIN: Final = re.compile(r"[-=*<\[ ]{1,12}(?:BEGIN|START)(?:\s[\w ]{1,40})?[-=*>\] ]{1,12}")

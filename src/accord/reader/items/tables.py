@@ -15,6 +15,20 @@ from accord.reader.lexicon import member_of, words
 
 Lines = Sequence[Line]
 
+_NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
+_NAME: Final = re.compile(r"[A-Za-z_][\w.#-]{0,40}")
+
+
+def _objects(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Any]:
+    return [dict(zip(names, row, strict=False)) for row in rows]
+
+
+def _has_numbers(rows: list[list[str]]) -> bool:
+    return any(_NUMBER.fullmatch(cell) for row in rows for cell in row)
+
+
+# Bars and rules
+
 _RULE: Final = re.compile(r"[ \t]*+[|+]?+(?:[ \t]*+:?[-=]{2,}+:?[ \t]*+(?:[|+]|$))++")
 _BAR: Final = re.compile(r"(?<!\\)\|")
 _OF_ONE: Final = words("texts.of-one")
@@ -27,27 +41,20 @@ _ASCII: Final = (
 """The signs that draw boxes, as signs of ASCII."""
 
 
-def _objects(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Any]:
-    return [dict(zip(names, row, strict=False)) for row in rows]
-
-
-# Bars and rules
-
-
 def ruled(lines: Lines, wants_list: bool) -> Items | None:
     """Rows under names with a rule below them; several tables of the same columns are one."""
     texts = [line.text for line in lines]
     if any(text[:1] in _DRAWN for text in texts):
         texts = [text.translate(_ASCII) for text in texts]
-    tables = list(_ruled_tables(texts))
-    if not tables or any(names != tables[0][2] for _, _, names, _ in tables):
+    tables = _ruled_tables(texts)
+    if not tables or any(each.names != tables[0].names for each in tables):
         return None
-    (start, _, names, _), (_, end, _, _) = tables[0], tables[-1]
+    names = tables[0].names
     is_of_one = len(names) == 2 and names[0].lower() in _OF_ONE
     if not wants_list and (len(tables) > 1 or is_of_one):
         return None
-    items = _objects(names, [row for *_, rows in tables for row in rows])
-    found = framed(lines, start, end, items, "table", is_sure=wants_list)
+    items = _objects(names, [row for each in tables for row in each.rows])
+    found = framed(lines, tables[0].start, tables[-1].end, items, "table", is_sure=wants_list)
     if found is None or wants_list:
         return found
     above = found.heading.split("\n")[:-1]
@@ -55,11 +62,14 @@ def ruled(lines: Lines, wants_list: bool) -> Items | None:
     return None if is_document else found
 
 
-_Table = tuple[int, int, list[str], list[list[str]]]
+class _Table(NamedTuple):
+    start: int
+    end: int
+    names: list[str]
+    rows: list[list[str]]
 
 
 def _ruled_tables(lines: list[str]) -> list[_Table]:
-    """Return where each table begins and ends, its names, and its rows."""
     found: list[_Table] = []
     at = 0
     while at < len(lines) - 1:
@@ -71,7 +81,7 @@ def _ruled_tables(lines: list[str]) -> list[_Table]:
             end += 1
         rows = [_cells(line) for line in lines[at + 1 : end] if not _is_rule(line)]
         start = at - 1 if at and _is_rule(lines[at - 1]) else at
-        found.append((start, end, _cells(lines[at]), rows))
+        found.append(_Table(start, end, _cells(lines[at]), rows))
         at = end
     return found
 
@@ -81,49 +91,49 @@ def _is_rule(line: str) -> bool:
 
 
 def _cells(line: str) -> list[str]:
-    inner = line.strip().strip("|")
-    if "\\|" not in inner:
-        return [cell.strip() for cell in inner.split("|")]
-    return [cell.strip().replace("\\|", "|") for cell in _BAR.split(inner)]
+    return [cell.strip().replace("\\|", "|") for cell in _BAR.split(line.strip().strip("|"))]
 
 
 # Columns that begin below each other
 
-_SPAN: Final = re.compile(r"-{2,}|={2,}")
-_DASHES: Final = re.compile(r"[ \t]*(?:-{2,}|={2,})(?:[ \t]+(?:-{2,}|={2,}))+")
-_RUN: Final = re.compile(r"[ \t]*(?:-{8,}|={8,})")
+_DASHES: Final = re.compile(r"-{2,}|={2,}")
 _WORDS: Final = re.compile(r"\S+(?: \S+)*")
 _GAP: Final = re.compile(r"\s{2,}")
+_RULED: Final = re.compile(r"[-=─━ ]{4,}")
+_INDEX: Final = re.compile(r"\d{1,9}|\d{4}-\d\d-\d\d\S*")
 _MAX_WIDER: Final = 4
 """Times the longest row that the last column may be from the margin."""
+_HEAD_COLUMNS: Final = 3
+"""Names in capitals that are a header, whatever stands below them."""
 
 
 def dashed(lines: Lines, wants_list: bool) -> Items | None:
-    """Names over dashes, a run of them for each column, as wide as it is."""
-    top = next((at for at in range(1, len(lines)) if _underlines_names(lines, at)), 0)
-    spans = [span.start() for span in _SPAN.finditer(lines[top].text)] if top else []
-    starts = spans if len(spans) > 1 else _word_starts(lines[top - 1].text)
+    """Names over dashes: a run of them for each column, or one below several names."""
+    for at in range(1, len(lines)):
+        above = lines[at - 1]
+        if lines[at].kind != "rule" or above.kind == "rule" or not above.text:
+            continue
+        spans = [span.start() for span in _DASHES.finditer(lines[at].text)]
+        starts = spans if len(spans) > 1 else _word_starts(above.text)
+        if spans and len(starts) > 1 and _RULED.fullmatch(lines[at].text):
+            return _below(lines, at, starts)
+    return None
+
+
+def _below(lines: Lines, top: int, starts: list[int]) -> Items | None:
+    """Return the rows below a rule, up to the next one or a blank line."""
     end = top + 1
     while end < len(lines) and lines[end].text and lines[end].kind != "rule":
         end += 1
     rows = [line.text for line in lines[top + 1 : end]]
-    longest = max(map(len, rows), default=0)
-    if not spans or starts[-1] > _MAX_WIDER * longest or not _is_aligned(rows, starts):
-        return None
     names = _sliced(lines[top - 1].text, starts)
+    is_wide = starts[-1] > _MAX_WIDER * max(map(len, rows), default=0)
+    if is_wide or not all(names) or not _is_aligned(rows, starts):
+        return None
     first = top - 2 if top > 1 and lines[top - 2].kind == "rule" else top - 1
     end += end < len(lines) and lines[end].kind == "rule"
     items = _objects(names, [_sliced(row, starts) for row in rows])
-    return framed(lines, first, end, items, "table", is_sure=True) if all(names) else None
-
-
-def _underlines_names(lines: Lines, at: int) -> bool:
-    """True if a line is dashes for each column, or one run of them under several names."""
-    line, above = lines[at], lines[at - 1]
-    if line.kind != "rule" or above.kind == "rule" or not above.text:
-        return False
-    is_run = _RUN.fullmatch(line.text) is not None and len(_word_starts(above.text)) > 1
-    return is_run or _DASHES.fullmatch(line.text) is not None
+    return framed(lines, first, end, items, "table", is_sure=True)
 
 
 def _word_starts(line: str) -> list[int]:
@@ -140,29 +150,28 @@ def _sliced(line: str, starts: list[int]) -> list[str]:
     return [line[a:b].strip() for a, b in zip(starts, ends, strict=True)]
 
 
-_RULED: Final = re.compile(r"[-=─━ ]{4,}")
-_HEAD_COLUMNS: Final = 3
-"""Names in capitals that are a header, whatever stands below them."""
-
-
 def columns(lines: Lines, wants_list: bool) -> Items | None:
-    """Columns under names, as command lines show them: in capitals, or with as many cells below."""
+    """Columns under names, as command lines show them, or with an index, as pandas does."""
     above = enumerate(lines[: 2 * MAX_HEADING])
-    gaps = (at for at, line in above if _GAP.search(line.text.strip()))
+    gaps = (at for at, line in above if _GAP.search(line.text))
     at = next(gaps, 0) if wants_list else 0
     names = _GAP.split(lines[at].text.strip())
+    body = [line.text for line in lines[at + 1 :] if line.text and not _RULED.fullmatch(line.text)]
+    rows = [_GAP.split(row.strip()) for row in body]
+    if lines[at].indent and len(rows) > 1:
+        indexed = rows[1:] if len(rows[0]) == 1 else rows  # below the name of the index
+        own = lines[at].text.split()
+        if all(len(row) == len(own) + 1 and _INDEX.fullmatch(row[0]) for row in indexed):
+            items = _objects(own, [row[1:] for row in indexed])
+            return Items(items, told(lines[:at]), "", "columns")
     is_title = all(name[:1].isupper() for name in names)
     is_plain = wants_list and all(map(_NAME.fullmatch, names))
-    if len(names) < 2 or not (is_title or is_plain):
-        return None
-    body = [line.text for line in lines[at + 1 :] if line.text and not _RULED.fullmatch(line.text)]
     is_head = len(names) >= _HEAD_COLUMNS and all(map(str.isupper, names))
-    rows = [_GAP.split(row.strip()) for row in body]
     is_even = all(len(row) == len(names) for row in rows)
-    is_table = is_head or (is_even and (is_title or _has_numbers(rows)))
-    if not body or not is_table:
+    is_table = is_head or (is_even and (is_title or (is_plain and _has_numbers(rows))))
+    if len(names) < 2 or not body or not is_table:
         return None
-    items: list[Any] = [row.strip() for row in body]
+    items = [row.strip() for row in body]
     starts = _word_starts(lines[at].text)
     if is_even:
         items = _objects(names, rows)
@@ -171,36 +180,11 @@ def columns(lines: Lines, wants_list: bool) -> Items | None:
     return Items(items, told(lines[: at + 1]), "", "columns")
 
 
-_INDEX: Final = re.compile(r"(?:\d{1,9}|\d{4}-\d\d-\d\d\S*)\s+\S")
-
-
-def data_frame(lines: Lines, wants_list: bool) -> Items | None:
-    """Rows as pandas prints them: names above, and before each row its index."""
-    above = enumerate(lines[: 2 * MAX_HEADING])
-    start = next((at for at, line in above if at and _INDEX.match(line.text)), 0)
-    at = start - 1
-    if at > 0 and len(lines[at].text.split()) == 1:
-        at -= 1  # above the name of the index
-    if start == 0 or not lines[at].indent:
-        return None
-    names = lines[at].text.split()
-    end = start
-    while end < len(lines) and _INDEX.match(lines[end].text):
-        end += 1
-    rows = [_GAP.split(line.text.strip()) for line in lines[start:end]]
-    if len(rows) < 2 or any(len(row) != len(names) + 1 for row in rows):
-        return None
-    items = _objects(names, [row[1:] for row in rows])
-    return framed(lines, at, end, items, "data-frame", is_sure=True)
-
-
 # Delimiters
 
 _DELIMITERS: Final = ("\t", ",", ";", "|")
-_NAME: Final = re.compile(r"[A-Za-z_][\w.#-]{0,40}")
 _TITLE: Final = re.compile(r"[^\W\d]{1,60}(?:[ ./%()$€-]{1,2}[^\W\d]{1,60}){0,5}[%)]?")
 """What a column may be called as well, where nothing else could be meant."""
-_NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
 _SURE_COLUMNS: Final = 3
 """Names of columns that a sentence or a pair would hardly be."""
 
@@ -219,10 +203,10 @@ def _delimited(lines: Lines, at: int, mark: str, wants_list: bool) -> Items | No
     is_spaced = mark == "|" or is_ruled
     names = [name.removeprefix('"').removesuffix('"') for name in lines[at].text.split(mark)]
     names = [name.strip() for name in names] if is_spaced else names
-    if len(names) > _SURE_COLUMNS and not names[0]:
+    is_sure = len(names) >= _SURE_COLUMNS
+    if is_sure and not names[0]:
         names[0] = "index"
-    least = 2 if wants_list else _SURE_COLUMNS
-    if len(names) < least or not _are_names(names, mark, wants_list):
+    if len(names) < 2 or not (wants_list or is_sure) or not _are_names(names, mark, wants_list):
         return None
     body, end = _quoted_lines(lines, at + 1 + is_ruled)
     try:
@@ -232,25 +216,17 @@ def _delimited(lines: Lines, at: int, mark: str, wants_list: bool) -> Items | No
     rows = [[cell.strip() for cell in row] for row in rows] if is_spaced else rows
     if mark == "\t":  # cells at the end of a line are easily lost
         rows = [row + [""] * (len(names) - len(row)) for row in rows]
-    has_header = any(map(str.isupper, lines[at].text)) or _has_numbers(rows)
-    if len(names) == 2 and (
-        (mark == "\t" and not has_header) or (is_ruled and not _has_numbers(rows))
-    ):
+    is_head = _has_numbers(rows) or (mark == "\t" and any(map(str.isupper, lines[at].text)))
+    if len(names) == 2 and not is_head and (mark == "\t" or is_ruled):
         return None  # the first of the rows, as likely
-    is_enough = rows or (wants_list and len(names) >= _SURE_COLUMNS)
-    if body is None or not is_enough or not all(_fits(row, names) for row in rows):
+    # a cell in brackets may have been taken for several
+    are_rows = all(
+        len(row) == len(names) or (len(row) > len(names) and "[" in "".join(row)) for row in rows
+    )
+    if body is None or not are_rows or not (rows or (wants_list and is_sure)):
         return None
     found = framed(lines, at, end, _objects(names, rows), "csv", is_sure=True)
     return found and found._replace(heading=f"{found.heading}\n{lines[at].text}".strip())
-
-
-def _fits(row: list[str], names: list[str]) -> bool:
-    """True if a row has a cell for each name; one in brackets may have been taken for several."""
-    return len(row) == len(names) or (len(row) > len(names) > _SURE_COLUMNS and "[" in "".join(row))
-
-
-def _has_numbers(rows: list[list[str]]) -> bool:
-    return any(_NUMBER.fullmatch(cell) for row in rows for cell in row)
 
 
 def _are_names(names: list[str], mark: str, wants_list: bool) -> bool:
@@ -317,9 +293,24 @@ _DEEPEST: Final = 3
 
 
 class Element(NamedTuple):
+    """An element: its name, its attributes, and what is in it."""
+
     name: str
     attributes: str
     inner: str
+
+    @property
+    def is_head(self) -> bool:
+        """True for the row of a table that has the names of the others."""
+        return self.name == "tr" and "<td" not in self.inner
+
+    @property
+    def value(self) -> Any:
+        """What it says: its text; without any, its attributes."""
+        if self.inner or not self.attributes:
+            return self.inner
+        found = _ATTRIBUTE.findall(self.attributes)
+        return {name: double or single for name, double, single in found}
 
 
 def elements(lines: Sequence[Line], wants_list: bool) -> Items | None:
@@ -327,43 +318,31 @@ def elements(lines: Sequence[Line], wants_list: bool) -> Items | None:
     first = next((at for at, line in enumerate(lines) if line.words[:1] == "<"), None)
     if first is None or first > (MAX_HEADING if wants_list else 0):
         return None
-    text = "\n".join(line.text for line in lines[first:])
-    found = _siblings(text)
-    if wants_list and found is not None and len(found) == 1 and _holds_none(found[0]):
+    found = _siblings("\n".join(line.text for line in lines[first:])) or []
+    if wants_list and len(found) == 1 and _holds_none(found[0]):
         return Items([], told(lines), "", "elements")
     for _ in range(_DEEPEST if wants_list else 0):
-        if found is None or len(found) != 1 or "<" not in found[0].inner or _is_head(found[0]):
-            break
-        inner = _siblings(found[0].inner)
-        inner = _same_name(inner or [])
-        if not inner:
-            break
-        found = inner
-    rows = [each for each in found or [] if not _is_head(each)]
+        is_around = len(found) == 1 and "<" in found[0].inner and not found[0].is_head
+        inner = _same_name(_siblings(found[0].inner) or []) if is_around else []
+        found = inner or found
+    rows = [each for each in found if not each.is_head]
     if wants_list and found and not rows:
         return Items([], told(lines), "", "elements")
-    found = rows
-    if len(found) < (1 if wants_list else 2) or any(each.name != found[0].name for each in found):
+    if len(rows) < (1 if wants_list else 2) or any(each.name != rows[0].name for each in rows):
         return None
-    heading = told(lines[:first])
-    return Items([_element_value(each) for each in found], heading, "", "elements")
+    return Items([each.value for each in rows], told(lines[:first]), "", "elements")
 
 
 def _holds_none(element: Element) -> bool:
-    """Whether it stands around items of which there are none, and is none itself."""
+    """True if it stands around items of which there are none, and is none itself."""
     if element.inner or not _OF_NONE.search(element.attributes):
         return False
     names = (found[0] for found in _ATTRIBUTE.findall(element.attributes))
     return not any(member_of(name).is_identity for name in names)
 
 
-def _is_head(element: Element) -> bool:
-    """Whether it is the row of a table that has the names of the others."""
-    return element.name == "tr" and "<td" not in element.inner
-
-
 def _siblings(text: str) -> list[Element] | None:
-    """The elements that a text is made of; None where there is anything else between them."""
+    """Return the elements that a text is made of; None if there is anything else between them."""
     at = _PROLOG.match(text).end()  # type: ignore[union-attr] # it matches nothing too
     found: list[Element] = []
     depth = 0
@@ -384,18 +363,8 @@ def _siblings(text: str) -> list[Element] | None:
 
 
 def _same_name(found: list[Element]) -> list[Element]:
-    """Those of the one name that comes again, or of the only one; none where it is not clear."""
+    """Return those of the name that comes again, or the only one; none where it is not clear."""
     names = Counter(each.name for each in found)
     several = [name for name, count in names.items() if count > 1]
-    if len(names) == 1 or len(several) == 1:
-        name = (several or list(names))[0]
-        return [each for each in found if each.name == name]
-    return []
-
-
-def _element_value(element: Element) -> Any:
-    """What an element says: its text; without any, its attributes."""
-    if element.inner or not element.attributes:
-        return element.inner
-    found = _ATTRIBUTE.findall(element.attributes)
-    return {name: double or single for name, double, single in found}
+    name = several[0] if len(several) == 1 else next(iter(names)) if len(names) == 1 else ""
+    return [each for each in found if each.name == name]

@@ -16,7 +16,7 @@ _STARTS: Final = re.compile(r"(?:^[ \t]*|[:=][ \t]+|\uff1a[ \t]*)(?=[\[{])", re.
 """Where a document may begin: on a line of its own, or behind a label."""
 _BEFORE_NOTHING: Final = "\n: \uff1a"
 """What stands before a list without items."""
-_REMARK: Final = re.compile(r"[ \t]*[.;]?[ \t]*(?:\([^()\[\]{}\n]{1,100}\))?[.]?")
+_REMARK: Final = re.compile(r"[ \t]*+[.;]?[ \t]*+(?:\([^()\[\]{}\n]{1,100}\))?[.]?")
 """What may stand behind a document on its last line: `(showing all)`."""
 _SHOWN: Final = re.compile(r"\[?[{(\[]'")
 """How a list or a dict begins as Python shows it."""

@@ -406,7 +406,7 @@ _NO_MEMBER: Final = re.compile(r"\s+\((?:none|empty)\)", re.I)
 
 
 _IDENTIFIER: Final = re.compile(
-    r"[`*]*/?[a-z]\w{0,40}(?:[_.:/-]\w{1,40}){0,5}(?:\([^()\n]{0,80}\))?[`*]*"
+    r"[`*]{0,3}/?[a-z]\w{0,40}+(?:[.:/-]\w{1,40}+){0,5}+(?:\([^()\n]{0,80}\))?[`*]{0,3}"
 )
 """The name of a tool or a file, rather than the heading of a chapter."""
 

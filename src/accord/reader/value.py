@@ -216,10 +216,10 @@ def _repeats(text: Value | None, texts: list[str], inner: Any) -> bool:
     """True if the texts have the value of the structure once more, as SDKs word it."""
     if text is None:
         return bool(inner == [])  # a list of no items has no text
-    if isinstance(inner, str):
-        return inner in ("\n".join(texts), texts[0])
     if text.value == inner and type(text.value) is type(inner):
         return True
+    if isinstance(inner, str):
+        return inner in ("\n".join(texts), texts[0])
     if not isinstance(inner, list):
         return False
     pairs = zip(texts, inner, strict=False)  # a block for each item

@@ -295,18 +295,22 @@ def _is_echo(rest: Mapping[str, Any], call: Call, arguments: Mapping[str, Any]) 
 
 def _is_part(rest: Mapping[str, Any], call: Call) -> bool:
     """True if what stands beside an array makes it a part of one thing that was asked for."""
+    is_read = call.intent == "read" and not call.wants_many
+    if not (call.is_about_one or call.checks or is_read):
+        return False
     facts = [name for name in rest if type(rest[name]) in _NAMING]
     facts = [name for name in facts if not is_of_list(member_of(name))]
-    is_more = len(facts) > _FEW
-    if call.is_about_one:
-        has_parts = any(isinstance(each, dict) and each for each in rest.values())
-        if has_parts or is_more or any(rest.get(name) for name in _TITLES):
-            return True
-    is_read = call.intent == "read" and not call.wants_many
-    if not (call.checks or is_read):
-        return False
+    if len(facts) > _FEW:
+        return True
+    if call.is_about_one and (
+        any(isinstance(each, dict) and each for each in rest.values())
+        or any(rest.get(name) for name in _TITLES)
+    ):
+        return True
+    if is_read and isinstance(rest.get("title"), str):
+        return True
     has_text = any(isinstance(rest[name], str) and "\n" in rest[name] for name in facts)
-    return is_more or has_text or (is_read and isinstance(rest.get("title"), str))
+    return has_text and (call.checks or is_read)
 
 
 def _is_made_of(name: str, items: list[Any], rest: Mapping[str, Any]) -> bool:

@@ -31,6 +31,8 @@ _OFFSETS: Final = ("offset", "start", "skip")
 """Names in the query of a link to the next page."""
 _ASKED: Final = ("offset", "limit", "number")
 """What the arguments of a call say of a page."""
+_PLACES: Final = MEMBERS.page_places
+_FIELDS: Final = frozenset(Page.__struct_fields__)
 _NO_COUNT: Final = re.compile(
     r"(?:size|bytes|pages?|time|ms|duration|cost|tokens|price|amount|score|weight)$"
 )
@@ -46,26 +48,22 @@ def page_of(
         for name, value in place.items():
             kind = type(value)
             if kind is int:
-                _read_number(name, value, found)
+                field, is_certain = _number(name)
+                if is_certain:  # an exact name takes precedence
+                    found[field] = value
+                elif field:
+                    found.setdefault(field, value)
             elif kind is bool:
                 _read_flag(_FLAGS.get(squeezed(name), ""), value, found)
             elif kind is str or value is None:
                 _read_text(squeezed(name), value, found)
-            elif kind is dict and not MEMBERS.page_places.isdisjoint((squeezed(name), name)):
+            elif kind is dict and (squeezed(name) in _PLACES or name in _PLACES):
                 places.append(value)  # it takes precedence over members beside it
     if not found or found.keys() == {"returned"}:
         return None
     _infer(found, returned, arguments)
-    stated = {name: each for name, each in found.items() if name in Page.__struct_fields__}
+    stated = {name: found[name] for name in _FIELDS & found.keys()}
     return Page(**stated) if stated else None
-
-
-def _read_number(name: str, value: int, found: dict[str, Any]) -> None:
-    field, is_certain = _number(name)
-    if is_certain:  # an exact name takes precedence
-        found[field] = value
-    elif field:
-        found.setdefault(field, value)
 
 
 @memo

@@ -185,9 +185,9 @@ def _of_structure(
         value.beside = details.details
     is_sole = isinstance(structure, dict) and structure.keys() == {"result"}
     inner = structure["result"] if is_sole else _ABSENT
-    text = _without_details(_of_texts(texts, Notes(), digs)) if texts else None
-    if (is_block(structure) and structure.get("text") in texts) or _are_blocks(inner, texts):
+    if texts and _are_blocks(structure if inner is _ABSENT else inner, texts):
         return _without_details(_of_texts(texts, notes, digs))  # the blocks once more, by mistake
+    text = _without_details(_of_texts(texts, Notes(), digs)) if texts else None
     if inner is not _ABSENT and (is_wrapped or _repeats(text, texts, inner)):
         notes.rule("result-wrapper")
         value.value, value.origin = inner, "structuredContent.result"
@@ -208,8 +208,11 @@ def _of_structure(
     return value
 
 
-def _are_blocks(inner: Any, texts: list[str]) -> bool:
-    return isinstance(inner, list) and bool(inner and texts) and all(map(is_block, inner))
+def _are_blocks(value: Any, texts: list[str]) -> bool:
+    """True if a structure is the block of the text once more, or its `result` is a list of some."""
+    if isinstance(value, list):
+        return bool(value) and all(map(is_block, value))
+    return type(value) is dict and value.get("type") == "text" and value.get("text") in texts
 
 
 def _repeats(text: Value | None, texts: list[str], inner: Any) -> bool:

@@ -161,29 +161,33 @@ def add_token(path: Path, name: str, scopes: Collection[str]) -> str:
 def _locked(path: Path) -> Iterator[None]:
     """Lock a file, which is created if missing, until the end of the block."""
     try:
-        while True:
-            number = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                _wait_for_lock(number)
-                if _is_open_at(number, path):  # it was not replaced meanwhile
-                    break
-            except BaseException:
-                os.close(number)
-                raise
-            os.close(number)
+        number = _open_locked(path)
     except OSError as error:
         raise ContractError(f"could not write the token file {path}: {error.strerror}") from error
     try:
         yield
     finally:
-        os.close(number)  # releases the lock
+        if number is not None:
+            os.close(number)  # releases the lock
 
 
-def _wait_for_lock(number: int) -> None:
-    if sys.platform != "win32":
-        from fcntl import LOCK_EX, flock
+def _open_locked(path: Path) -> int | None:
+    """Return the descriptor of a file that no other process has locked."""
+    if sys.platform == "win32":  # an open file could not be replaced there
+        path.touch()
+        return None
+    from fcntl import LOCK_EX, flock
 
-        flock(number, LOCK_EX)
+    while True:
+        number = os.open(path, os.O_RDONLY | os.O_CREAT, 0o600)
+        try:
+            flock(number, LOCK_EX)
+            if _is_open_at(number, path):  # it was not replaced meanwhile
+                return number
+        except BaseException:
+            os.close(number)
+            raise
+        os.close(number)
 
 
 def _is_open_at(number: int, path: Path) -> bool:

@@ -269,7 +269,7 @@ class UserStore:
         """Open a lock file; yield a function that returns True once the lock is taken."""
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            number = os.open(self.folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            number = os.open(self.folder / name, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise SignInError(f"could not use {self.folder}: {error.strerror}") from error
         try:

@@ -85,7 +85,7 @@ def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Call:
     found = _named_call(tool) if tool else _NO_NAME
     if arguments is not None and not arguments and found.intent == "read":
         return found._replace(asks_for_all=not (found.is_about_one or found.checks))
-    if not arguments or _TELLING_ARGUMENTS.isdisjoint(arguments):
+    if not arguments or _TELLING.isdisjoint(arguments):
         return _or_vague(found)
     found = _by_arguments(tool, found, arguments)
     if found.intent in ("run", "unknown") and _runs_action(arguments, found):
@@ -190,13 +190,8 @@ def is_action_verb(word: str) -> bool:
         return True
     for before in _PREFIXES:
         rest = word.removeprefix(before)
-        if (
-            rest != word
-            and len(rest) > 2
-            and rest in _ACTING
-            and rest not in NAMES.not_after_prefix
-        ):
-            return True
+        if rest != word and rest in _ACTING and len(rest) > 2:
+            return rest not in NAMES.not_after_prefix
     return False
 
 
@@ -204,23 +199,20 @@ def is_action_verb(word: str) -> bool:
 
 
 def _intent_of(name: tuple[str, ...], *, is_argument: bool = False) -> Intent:
-    """Return the intent by the first verb; `search_and_replace` does the second."""
+    """Return the intent by the first verb of a name."""
     parts = _without_fillers(name)
     if len(parts) > 1 and _is_about_action(parts):
         return "list" if parts[-1] == "list" else "read"
     found: Intent = "unknown"
-    is_either = is_both = False
+    is_either = False
     for place, word in enumerate(parts):
-        if word in ("and", "or", "then"):
-            is_both = found != "unknown"
-            continue
         if place == 0 and word in NAMES.running_nouns and len(parts) > 2 and _is_verb(parts[1]):
             continue
-        is_led = place == 1 and found == "unknown" and not is_either and _is_led(word, parts)
+        is_led = place == 1 and parts[0] in NAMES.services and word in NAMES.verb_led_by_service
         intent = _verb_at(0 if is_led else place, word, len(name) == 1 and not is_argument)
         if intent == "either":
             is_either = True
-        elif intent != "unknown" and (found == "unknown" or (is_both and intent == "act")):
+        elif found == "unknown":
             found = intent
     found = _after_other_words(parts, found)
     is_last = len(parts) > 1 and parts[-1] in NAMES.verb_last
@@ -244,9 +236,7 @@ def _after_other_words(parts: tuple[str, ...], found: Intent) -> Intent:
     """Return the intent where another word of the name says more than the first verb."""
     first, last = (parts[0], parts[-1]) if parts else ("", "")
     if found == "read":
-        if last in NAMES.verb_ending and first not in NAMES.reading_plainly:
-            return "act"
-        return "list" if last == "list" else "read"
+        return "act" if last in NAMES.verb_ending else "list" if last == "list" else "read"
     if first == "make" and is_action_verb(last):
         return "act"
     if first == "perform" and last in ("query", "search"):
@@ -276,16 +266,7 @@ def _is_about_action(parts: tuple[str, ...]) -> bool:
     first, last = parts[0], parts[-1]
     if last in NAMES.told and NAMES.changing.isdisjoint(parts) and VERBS.list.isdisjoint(parts):
         return True
-    if last in NAMES.titles and (first in VERBS.act_or_noun or not is_action_verb(first)):
-        return True
     return last in NAMES.heads and first in NAMES.action_nouns
-
-
-def _is_led(word: str, parts: tuple[str, ...]) -> bool:
-    """Whether the second word of a name is its verb."""
-    if word in NAMES.verb_led and len(parts) > 2:
-        return True
-    return word in NAMES.verb_led_by_service and parts[0] in NAMES.services
 
 
 # The arguments
@@ -295,20 +276,17 @@ _VERB_ARGUMENTS: Final = ordered("arguments.verbs")
 _STATEMENTS: Final = ordered("arguments.statements")
 _TOOLS: Final = ordered("arguments.tools")
 _GIVEN: Final = (*ordered("arguments.given"), "args")
-_LINES: Final = ordered("arguments.lines")
 _COMMAND_LINES: Final = ("command", *ordered("arguments.command-lines"), "args")
 _RUNS: Final = words("arguments.command-lines", "arguments.code") | {"command", "argv"}
-_ADDRESSES: Final = ARGUMENTS.addresses | {"uri", "path"}
 _PLACES: Final = ARGUMENTS.places | {"url"}
-_TELLING_ARGUMENTS: Final = words(
-    *(
-        f"arguments.{section}"
-        for section in (
-            *("verbs", "statements", "tools", "given", "lines", "command-lines", "code"),
-            *("searches", "places", "addresses", "positions"),
-        )
-    )
+_TELLING: Final = (
+    frozenset((*_VERB_ARGUMENTS, *_STATEMENTS, *_TOOLS, *_GIVEN, *_COMMAND_LINES))
+    | _RUNS
+    | _PLACES
+    | ARGUMENTS.searches
+    | ARGUMENTS.positions
 )
+"""Arguments that say what a call does."""
 _ACTIONS: Final = ("action", "operation")
 _ONLY_TELLS: Final = frozenset("status list get info history stats".split())
 _OPENS: Final = frozenset("read cat view open scrape load fetch".split())
@@ -333,9 +311,6 @@ def _by_arguments(tool: str | None, found: Call, arguments: Mapping[str, Any]) -
     elif found.intent != "make":
         found = _by_statement(tool, found, arguments)
     found = _or_vague(found)
-    has_address = not _ADDRESSES.isdisjoint(arguments)
-    if found.intent == "unknown" and has_address and found.words[-1:] in _HTTP_NAMES:
-        return found._replace(intent="act")
     if found.intent in ("read", "unknown") and not ARGUMENTS.searches.isdisjoint(arguments):
         return found._replace(wants_many=True, gives_content=False)
     if found.intent in ("run", "unknown") and not _RUNS.isdisjoint(arguments):
@@ -344,16 +319,9 @@ def _by_arguments(tool: str | None, found: Call, arguments: Mapping[str, Any]) -
             return found._replace(gives_output=True, gives_printed=True)
         return asked or found
     is_opened = found.intent == "read" and not _OPENS.isdisjoint(found.words)
-    if (
-        is_opened
-        and not _PLACES.isdisjoint(arguments)
-        and NAMES.about_content.isdisjoint(found.words)
-    ):
-        return found._replace(gives_content=True)
+    if is_opened and not _PLACES.isdisjoint(arguments):
+        return found._replace(gives_content=NAMES.about_content.isdisjoint(found.words))
     return found
-
-
-_HTTP_NAMES: Final = (("post",), ("put",), ("patch",))
 
 
 def _inner_call(
@@ -415,16 +383,7 @@ def _by_verb(tool: str | None, found: Call, arguments: Mapping[str, Any]) -> Cal
             found.intent not in ("list", "read") or (asked.intent == "act" and name in _ACTIONS)
         ):
             return asked
-    if found.intent == "unknown" and _ends_in_list(arguments):
-        return _with_verb(f"{tool or ''}\nlist") or found
     return found
-
-
-def _ends_in_list(arguments: Mapping[str, Any]) -> bool:
-    """Whether the words of a command line, before its options, end in `list`."""
-    line = next((arguments[name] for name in _LINES if name in arguments), None)
-    parts = takewhile(lambda part: isinstance(part, str) and part.isalpha(), line or ())
-    return isinstance(line, list) and [*parts][-1:] == ["list"]
 
 
 @memo

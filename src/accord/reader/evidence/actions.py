@@ -298,8 +298,6 @@ def _reports(facts: Facts, value: dict[str, Any]) -> bool:
         return False
     if not MEMBERS.affected.isdisjoint(value):
         return True
-    if call.may_act and call.intent == "unknown" and facts.find_collection() is None:
-        return True
     if call.intent == "unknown" and any(_gives(facts, *member) for member in value.items()):
         return False
     has_list = any(isinstance(each, list) for each in value.values())

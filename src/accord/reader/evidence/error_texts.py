@@ -365,11 +365,11 @@ def says_failed(
         return None
     if words[0] == "<" and phrases.element.match(words):
         return "strong" if _element_failed(words) else None
-    lines = _marked([line for line in words.splitlines() if line.strip()])
+    lines = [line for line in words.splitlines() if line.strip()]
     is_titled = lines[0].startswith("#")
     if is_titled and not checks and _title_failed(lines[0], is_act=is_act, own=own):
         return "strong"
-    if wants_many and len(lines) > 1 and (_are_tagged(lines) or _are_numbered(lines)):
+    if wants_many and len(lines) > 1 and _are_tagged(lines):
         return None
     if words[:6].lower() == "usage:" and ": error: " in words:
         return "strong"
@@ -392,10 +392,6 @@ def _are_tagged(lines: list[str]) -> bool:
     return all(line.lstrip().startswith("[") for line in lines[:2])
 
 
-def _are_numbered(lines: list[str]) -> bool:
-    return all(map(phrases.numbered.match, lines))
-
-
 def _is_strong(small: str) -> bool:
     """Whether a line is an error by its first words, and reports nothing done after all.
 
@@ -409,11 +405,8 @@ def _says_weakly(words: str, lines: list[str], first: str, is_act: bool, wants_m
     """Whether the first sentence only denies something, and not much comes after it."""
     if len(words) > _LONGEST_ADVICE or len(lines) > _MOST_LINES or _is_record(lines):
         return False
-    is_foreign = len(lines) < _MOST_HEADINGS and not (wants_many or words.isascii())
-    if is_foreign and phrases.failed_in_chinese.match(words):
-        return True
     sentence = first_sentence(first)
-    if len(sentence) > _LONGEST_DENIAL or (not is_act and phrases.question.match(first.lower())):
+    if len(sentence) > _LONGEST_DENIAL:
         return False
     is_bad = phrases.named.match(first) is not None or _begins_badly(sentence, len(lines))
     if (is_bad and not (is_act and reports_any_action(sentence))) or phrases.code.fullmatch(words):
@@ -421,13 +414,6 @@ def _says_weakly(words: str, lines: list[str], first: str, is_act: bool, wants_m
     if len(words) > _LONGEST_SHORT or len(lines) > (1 if wants_many else _MOST_SHORT_LINES):
         return False
     return _denies(sentence, is_act)
-
-
-def _marked(lines: list[str]) -> list[str]:
-    """Return the lines with a title that is underlined marked as a heading instead."""
-    if len(lines) > 1 and phrases.underline.fullmatch(lines[1]):
-        return [f"# {lines[0]}", *lines[2:]]
-    return lines
 
 
 def _element_failed(words: str) -> bool:

@@ -54,7 +54,6 @@ _ERROR_CLASS: Final = re.compile(r"[A-Za-z.]{0,60}(?:Error|Exception)")
 _NO: Final = ("false", "False")
 _NO_ERROR: Final = tuple(OUTCOMES.no_error - {"true", "True"})
 _NO_PAYLOAD: Final[tuple[Any, ...]] = (None, False, 0, "", [], {}, *_NO, "error", "failed", "fail")
-_OF_DATABASE: Final = frozenset({"code", "details", "hint", "message"})
 _JSEND: Final = frozenset({"status", "data", "message", "code"})
 _NAMES: Final = frozenset({"name", "title", "created_at", "createdAt"})
 _STATES: Final = ("status", "state")
@@ -161,28 +160,18 @@ def _reason_in(members: Members, depth: int = 0) -> str | None:
 def _flag(members: Members) -> Sign | None:
     """`success: false`, `isError: true`."""
     flags = [members[name] for name in MEMBERS.success_flags & members.keys()]
-    if any(each is False or each in _NO for each in flags) or members.get("response") == "False":
+    if any(each is False or each in _NO for each in flags):
         return _sign("flag-false", members)
-    if members.get("success") == 0 and _reason_in(members):
-        others = [each for name, each in members.items() if name != "success"]
-        return _sign("flag-false", members) if all(map(_is_text, others)) else None
     for name in MEMBERS.failure_flags & members.keys():
         if members[name] is True and (name == "iserror" or _reason_in(members)):
             return _sign("flag-is-error", members)
     return None
 
 
-def _is_text(value: Any) -> bool:
-    return value is None or type(value) is str
-
-
 def _within(members: Members) -> Sign | None:
     """A failure in the payload of an object that says that the request was accepted."""
     held = [members[name] for name in ("data", "result") if type(members.get(name)) is dict]
     for inner in map(_members, held):
-        code = inner.get("code")
-        if inner.keys() == _OF_DATABASE and isinstance(code, str) and len(code) == len("42P01"):
-            return _sign("error-named", inner)
         if any(inner.get(name) is False for name in MEMBERS.success_flags):
             return _sign("flag-false", inner)
         if isinstance(inner.get("error"), str) and inner["error"] and len(inner) <= _FEWEST:
@@ -288,20 +277,11 @@ def _outcome_word(members: Members) -> Sign | None:
         return _sign("status-error", members)
     if "id" in members:
         return None
-    if any(members.get(name) for name in _PAYLOADS if name != "result"):
-        is_sure = small in OUTCOMES.bad and reason is not None and len(members) <= _FEW
-        return _sign("status-error", members, "likely") if is_sure else None
     if small != "error" and not reason and len(members) > 1 + _voids(members):
         return None
-    is_told = len(members) <= _FEW or (status == "error" and _tells_why_alone(members))
-    return _sign("status-error", members) if is_told else None
-
-
-def _tells_why_alone(members: Members) -> bool:
-    """Whether errors, or an exception, are all that members hold beside texts."""
-    others = [each for name, each in members.items() if name not in ("errors", "exception")]
-    is_text = all(not each or isinstance(each, str) for each in others)
-    return is_text and "name" not in members and len(others) < len(members)
+    has_payload = any(members.get(name) for name in _PAYLOADS if name != "result")
+    confidence: Confidence = "likely" if has_payload else "certain"
+    return _sign("status-error", members, confidence) if len(members) <= _FEW else None
 
 
 def _is_bad(status: str) -> bool:
@@ -409,7 +389,7 @@ def _operation_outcome(members: Members) -> Sign | None:
 
 Marker = Callable[[Members], Sign | None]
 MARKERS: Final[tuple[tuple[frozenset[str], Marker], ...]] = (
-    (MEMBERS.success_flags | MEMBERS.failure_flags | {"response"}, _flag),
+    (MEMBERS.success_flags | MEMBERS.failure_flags, _flag),
     (frozenset({"data", "result"}), _within),
     (_DONE, _undone),
     (frozenset({"error", "err"}), _error_member),

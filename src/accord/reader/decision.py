@@ -115,7 +115,7 @@ _EXPECTED: Final = frozenset({"acted", "ran"})
 """What a tool does by its name, if it succeeds: not evidence against a failure."""
 _DECLARED: Final = frozenset({"asks", "is-error"})
 """Members of the protocol, which no payload contradicts."""
-_RAISED: Final[Mapping[Confidence, Confidence]] = {"likely": "certain"}
+_RAISED: Final[Mapping[Confidence, Confidence]] = {"likely": "certain", "guess": "likely"}
 _LOWERED: Final[Mapping[Confidence, Confidence]] = {"certain": "likely", "likely": "guess"}
 
 

@@ -86,7 +86,7 @@ def _is_about_call(facts: Facts) -> bool:
         return True
     if words is not None:
         is_line = "\n" not in words.strip()
-        return is_line or facts.mentions(words) or reports_completion(words)
+        return reports_completion(words) or (is_line and facts.mentions(words))
     if not isinstance(value, dict) or facts.find_collection() is not None:
         return True
     names = set(map(squeezed, value))

@@ -89,8 +89,10 @@ def _is_about_call(facts: Facts) -> bool:
         return reports_completion(words) or (is_line and facts.mentions(words))
     if not isinstance(value, dict) or facts.find_collection() is not None:
         return True
-    names = set(map(squeezed, value))
-    if not names.isdisjoint(_REPORTED | _SAYING) or any(name[-2:] in _TELLING for name in names):
+    if _is_well(value) or any(squeezed(name)[-2:] in _TELLING for name in value):
+        return True
+    told = (value.get("message"), value.get("status"))
+    if any(isinstance(each, str) and reports_completion(each) for each in told):
         return True
     return any(each in facts.arguments.values() for each in value.values())
 

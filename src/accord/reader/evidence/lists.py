@@ -89,7 +89,15 @@ def main_array(facts: Facts) -> Verdict | None:
     is_part = call.intent != "list" and _is_part(call, collection)
     if is_part or facts.repeats(collection):
         return None
-    return Verdict("list", collection.confidence, found=collection)
+    is_likely = collection.confidence == "likely"
+    confidence = _as_named(call) if is_likely else collection.confidence
+    return Verdict("list", confidence, found=collection)
+
+
+def _as_named(call: Call) -> Confidence:
+    """Return how sure a list is that may be a part of something, by what the tool is named for."""
+    is_unnamed = not call.words or call.wants_many or call.intent not in ("unknown", "read")
+    return "likely" if is_unnamed else "guess"
 
 
 def _is_part(call: Call, found: Collection) -> bool:
@@ -269,7 +277,7 @@ def itemised(facts: Facts) -> Verdict | None:
 
 
 def _verdict(facts: Facts, items: Items) -> Verdict:
-    return Verdict(kind_of_list(facts, items), "likely", found=items)
+    return Verdict(kind_of_list(facts, items), _as_named(facts.call), found=items)
 
 
 def _is_of_text(items: Items, call: Call) -> bool:

@@ -531,8 +531,10 @@ def _line_failed(line: str, is_strong: bool, is_own: bool) -> Strength | None:
     small = line[:_LONGEST_DENIAL].lower()
     if is_strong and (is_own or not phrases.failed_to.match(small)):
         return "strong"
-    is_technical = len(small) <= _LONGEST_LINE and phrases.technical.match(small) is not None
-    if is_technical or phrases.bad_value.match(small) or phrases.call_failed.match(small):
+    is_line = len(small) <= _LONGEST_LINE
+    if is_line and (phrases.technical.match(small) or phrases.not_working.match(small)):
+        return "weak"
+    if phrases.bad_value.match(small) or phrases.call_failed.match(small):
         return "weak"
     return "weak" if is_own and _denies_briefly(line) else None
 

@@ -13,6 +13,8 @@ Status = Literal["working", "input_required", "completed", "failed", "cancelled"
 
 FINAL: Final[frozenset[Status]] = frozenset({"completed", "failed", "cancelled"})
 """States that never change."""
+QUEUED: Final = "queue"
+"""The owner of tasks that are handed to an engine, until a worker of it begins with them."""
 _replace = msgspec.structs.replace
 
 
@@ -129,7 +131,9 @@ def ended_by_client(task: Task, now: int) -> Task | None:
 
 
 def cancelling(task: Task, now: int) -> Task | None:
-    """Return a task whose process is to end it; None if it is over or ending."""
+    """Return a task whose process is to end it; one that no process has begun ends at once."""
+    if task.owner == QUEUED:
+        return ended_by_client(task, now)
     if task.is_final or task.is_cancelling:
         return None
     return _replace(task, is_cancelling=True, updated=max(now, task.updated))
@@ -191,6 +195,23 @@ def released(task: Task, now: int, *, owner: str) -> Task | None:
     return _replace(
         task, releases=task.releases + 1, status="working", asked={}, updated=max(now, task.updated)
     )
+
+
+def finished_elsewhere(task: Task, now: int, *, outcome: Outcome) -> Task | None:
+    """Return a task with its outcome, whatever process runs it; None if it is over."""
+    return finished(task, now, outcome=outcome, owner=task.owner)
+
+
+def queued(task: Task, now: int) -> Task | None:
+    """Return a task that is handed to the engine again; None if it is over."""
+    if task.is_final:
+        return None
+    return _replace(task, owner=QUEUED, status="working", asked={}, updated=max(now, task.updated))
+
+
+def begun(task: Task, now: int, *, owner: str) -> Task | None:
+    """Return a task that a worker of the engine begins with; None if another one has."""
+    return taken_over(task, now, owner=owner) if task.owner == QUEUED else None
 
 
 def taken_over(task: Task, now: int, *, owner: str) -> Task | None:

@@ -65,7 +65,8 @@ class TaskRun:
     """
 
     __slots__ = (
-        *("call", "done", "is_done", "loop", "on_done", "stored", "thread"),
+        *("call", "done", "is_done", "is_stopped", "loop", "on_done", "settled", "stored"),
+        *("thread",),
         *("_changing", "_is_created", "_message", "_message_due", "_news", "_next_message"),
         *("_on_end", "_reported", "_service", "_spawn"),
     )
@@ -81,6 +82,10 @@ class TaskRun:
         self.loop = asyncio.get_running_loop()
         self.thread = threading.get_ident()
         self.is_done = False
+        self.is_stopped = False
+        """True if the worker of an engine that runs it is stopped."""
+        self.settled: asyncio.Future[None] | None = None
+        """Done once the end of the task is stored, if a worker waits for it."""
         self.done: Done | None = None
         """The outcome of the call, once it is done; None if it was cancelled."""
         self.on_done: Callable[[TaskRun], object] | None = None

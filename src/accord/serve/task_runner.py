@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.errors import StoreError
+from accord.errors import ContractError, StoreError
 from accord.model import task as states
 from accord.model.answer import Problem
 from accord.model.caller import CALLER, Caller
@@ -30,12 +30,13 @@ from accord.serve.task_run import TaskRun, failure, outcome_of_reply
 from accord.serve.thread_runner import DEFAULT_THREADS
 from accord.server.dispatcher import Dispatcher
 from accord.server.operation import SUCCEEDED, Done, rejected
-from accord.server.tasks import MEMORY
+from accord.server.tasks import MEMORY, QueuedTask
+from accord.tasks.engines import Engine, engine_of
 from accord.tasks.memory import MemoryStore
 from accord.tasks.opening import store_named
 from accord.tasks.requests import TaskRequests, unavailable
 from accord.tasks.service import TaskService, digest_of, new_id
-from accord.tasks.store import LEASES, Lease, Stored, milliseconds
+from accord.tasks.store import LEASES, Lease, Stored, TaskStore, milliseconds
 
 log = logging.getLogger("accord")
 
@@ -49,6 +50,8 @@ _RETRY: Final = 1.0  # seconds before a store that was away is asked again
 _END_CHECK: Final = 0.01
 _LOST: Final = "The process that ran this task has ended before the task was done"
 _STOPPED: Final = "The server was stopped before the task was done"
+_NOT_QUEUED: Final = "The task could not be queued"
+_STOP_SECONDS: Final = 5.0  # for a worker that is stopped to store what becomes of its task
 _encode = msgspec.json.Encoder().encode
 _encode_caller = msgspec.msgpack.Encoder(enc_hook=dict).encode
 _decode_caller = msgspec.msgpack.Decoder(Caller).decode
@@ -60,6 +63,9 @@ class TaskRunner(TaskRequests):
 
     loop: asyncio.AbstractEventLoop | None = None
     executor: Executor
+    _engine: Engine | None
+    _beginning: set[str]
+    """Tasks of the engine that are about to run here."""
     _room: asyncio.Semaphore
 
     def __init__(self, dispatcher: Dispatcher) -> None:
@@ -80,6 +86,8 @@ class TaskRunner(TaskRequests):
         if self.loop is not loop:
             self._bind(loop)
         await self.service.ready()
+        if self._engine is not None:
+            await self._engine.open()
         if self._keeper is None:
             self._keeper = loop.create_task(self._keep_leases(), name="accord-tasks")
 
@@ -90,12 +98,12 @@ class TaskRunner(TaskRequests):
         self._leases_ended = asyncio.Event()
         self._renewing = asyncio.Lock()
         self._runs, self._over, self._background, self._keeper = {}, [], set(), None
+        self._beginning = set()
         self._room = asyncio.Semaphore(_MAX_STORING)
         name, most = self._settings.store, self._settings.max_tasks
-        is_sealed = self._dispatcher.has_given_key and not self._settings.is_private
-        key = self._dispatcher.key if is_sealed else None
-        store = self._memory if name == MEMORY else store_named(name, self._server, key)
+        store = self._memory if name == MEMORY else store_of(self._dispatcher)
         self.service = TaskService(store, self._on_change)
+        self._engine = engine_of(self._settings, self._server)
         self.executor = Executor(
             self._dispatcher, loop, max_calls=2 * most, threads=DEFAULT_THREADS
         )
@@ -110,7 +118,7 @@ class TaskRunner(TaskRequests):
             return
         self._is_draining = True
         for run in list(self._runs.values()):
-            if run.task.call is not None and not run.task.is_cancelling:
+            if self._is_restartable(run.task) and not run.task.is_cancelling:
                 self._cancel(run)
 
     async def close(self, seconds: float, *, waits: bool = True) -> None:
@@ -143,6 +151,8 @@ class TaskRunner(TaskRequests):
         self.executor.close()
         self.executor.stop_threads()
         await self.service.close()
+        if self._engine is not None:
+            await self._engine.close()
 
     @property
     def _is_busy(self) -> bool:
@@ -159,6 +169,8 @@ class TaskRunner(TaskRequests):
             return rejected(call.request, unavailable(error))
         if len(self._runs) >= self._settings.max_tasks or self._is_closing:
             raise Problem.unavailable(BUSY.message)
+        if self._engine is not None:
+            return await self._enqueue(self._engine, call, tool)
         run = self._new_run(call)
         try:
             if tool.after and not isinstance(call.request.params, TaskMetadata):
@@ -259,7 +271,8 @@ class TaskRunner(TaskRequests):
 
     async def _settle(self, run: TaskRun, done: Done | None) -> None:
         """Store the outcome of a task, however long the store is away; the first one counts."""
-        if self._is_draining and run.call.cancelled and await self._hand_over(run):
+        is_stopped = self._is_draining or run.is_stopped
+        if is_stopped and run.call.cancelled and await self._hand_over(run):
             pass
         else:
             outcome = self._outcome(run, done)
@@ -268,10 +281,12 @@ class TaskRunner(TaskRequests):
             self._over.append(run.task.id)
         run.end()
         self._runs.pop(run.task.id, None)
+        if run.settled is not None and not run.settled.done():
+            run.settled.set_result(None)
 
     async def _hand_over(self, run: TaskRun) -> bool:
         """Leave a restartable task to another process; False if it ends here."""
-        if run.task.call is None:
+        if not self._is_restartable(run.task):
             return False
         owner = self.service.owner
         try:
@@ -302,7 +317,8 @@ class TaskRunner(TaskRequests):
     def _outcome(self, run: TaskRun, done: Done | None) -> Outcome:
         if done is not None and not run.call.cancelled:
             return outcome_of_reply(done.reply)
-        return failure(_STOPPED) if self._is_closing and not run.task.is_cancelling else CANCELLED
+        is_stopped = (self._is_closing or run.is_stopped) and not run.task.is_cancelling
+        return failure(_STOPPED) if is_stopped else CANCELLED
 
     def _cancel(self, run: TaskRun) -> None:
         """End the call of a task; one in a thread is over for us, whatever the thread does."""
@@ -370,8 +386,10 @@ class TaskRunner(TaskRequests):
             return
         stored = await store.read(lease.task_id)
         if stored is not None and not stored.task.is_final:
-            tool = self._dispatcher.registry.tools.get(stored.task.tool)
-            if self._may_run_again(stored.task, tool):
+            if self._engine is not None and self._may_be_queued(stored.task):
+                await self._requeue(self._engine, stored)
+                return
+            if self._may_run_again(stored.task):
                 step = partial(states.taken_over, owner=owner)
                 again = await self.service.change(stored, step)
                 if again is not None:
@@ -383,25 +401,21 @@ class TaskRunner(TaskRequests):
                 await self.service.change(stored, step)
         await store.release(owner, [lease.task_id])
 
-    def _may_run_again(self, task: Task, tool: Tool | None) -> bool:
+    def _is_restartable(self, task: Task) -> bool:
+        tool = self._dispatcher.registry.tools.get(task.tool)
+        return task.call is not None and tool is not None and tool.restartable
+
+    def _may_run_again(self, task: Task) -> bool:
         return (
-            task.call is not None
-            and tool is not None
-            and tool.restartable
+            self._is_restartable(task)
             and task.runs - task.releases < _MAX_RUNS
             and not task.is_cancelling
             and len(self._runs) < self._settings.max_tasks
         )
 
-    def _run_again(self, stored: Stored) -> None:
-        before = stored.task.call
-        assert before is not None
-        revision = REVISIONS[before.revision]
-        client = ClientInfo(revision, _decode(before.capabilities), _decode(before.client))
-        request = Request(0, client, name=stored.task.tool, arguments=before.arguments)
-        caller = None if before.caller is None else _decode_caller(before.caller)
-        call = TaskCall(request, None, TaskEdge(caller=caller, address=before.address))
-        call.known_key = before.caller_key
+    def _run_again(self, stored: Stored) -> TaskRun:
+        call = call_again(stored.task)
+        caller = call.caller
         run = TaskRun(call, self.service, self._spawn_bounded, self._cancel)
         call.deliver = run.deliver
         run.begin()
@@ -409,6 +423,107 @@ class TaskRunner(TaskRequests):
         token = CALLER.set(caller)
         self._submit(call)
         CALLER.reset(token)
+        return run
+
+    # Tasks of an engine
+
+    async def _enqueue(self, engine: Engine, call: RunningCall, tool: Tool) -> Done:
+        """Store a task and hand it to the engine; return the reply with the task."""
+        task = msgspec.structs.replace(
+            self._new_task(call, tool), owner=states.QUEUED, runs=0, call=_stored_call(call)
+        )
+        try:
+            await self.service.store.create(task, task.ttl_ms / 1000)
+        except StoreError as error:
+            return rejected(call.request, unavailable(error))
+        try:
+            await engine.submit(_queued(task, 1))
+        except BaseException as error:
+            self._spawn(self._give_up(Stored(task, 1)))
+            if isinstance(error, Exception):
+                log.warning("a task of %s could not be queued: %s", tool.name, error)
+                raise Problem.unavailable("The task could not be queued; try again later") from None
+            raise
+        return self._created(call.request, task)
+
+    async def _give_up(self, stored: Stored) -> None:
+        """Let a task fail that the engine did not take."""
+        step = partial(states.finished_elsewhere, outcome=failure(_NOT_QUEUED))
+        with suppress(StoreError):
+            await self.service.change(stored, step)
+            await self.service.store.release(states.QUEUED, [stored.task.id])
+
+    def withdraw(self, task: Task) -> None:
+        """Remove a task that was cancelled from the queue of the engine, if possible."""
+
+        async def withdraw(engine: Engine) -> None:
+            try:
+                await engine.withdraw(task.id)
+            except Exception as error:  # noqa: BLE001 - of any engine
+                log.debug("a task of %s stays in its queue: %s", task.tool, error)
+
+        if self._engine is not None:
+            self._spawn(withdraw(self._engine))
+
+    async def run_queued(self, task_id: str) -> None:
+        """Run a task of the engine to its end, unless it is over or another worker has it."""
+        await self.ready()
+        if task_id in self._beginning or task_id in self._runs:  # the queue gives it once more
+            return
+        self._beginning.add(task_id)
+        try:
+            run = await self._begin_queued(task_id)
+        finally:
+            self._beginning.discard(task_id)
+        if run is None:
+            return
+        run.settled = asyncio.get_running_loop().create_future()
+        try:
+            await asyncio.shield(run.settled)
+        except asyncio.CancelledError:  # the worker is stopped
+            run.is_stopped = True
+            self._cancel(run)
+            await asyncio.wait([run.settled], timeout=_STOP_SECONDS)
+            raise
+
+    async def _begin_queued(self, task_id: str) -> TaskRun | None:
+        store, owner = self.service.store, self.service.owner
+        stored = await store.read(task_id)
+        if stored is None or stored.task.is_final or stored.task.owner != states.QUEUED:
+            return None
+        tool = stored.task.tool
+        if tool not in self._dispatcher.registry.tools:
+            raise ContractError(f"the task is one of {tool!r}, which is not a tool here")
+        lease = Lease(task_id, states.QUEUED)
+        if not await store.claim(lease, owner, self._settings.lease, is_due=False):
+            return None
+        begun = await self.service.change(stored, partial(states.begun, owner=owner))
+        if begun is None:  # it was cancelled, or finished, just now
+            await store.release(owner, [task_id])
+            return None
+        return self._run_again(begun)
+
+    def _may_be_queued(self, task: Task) -> bool:
+        """True if a task whose worker has died may be handed to the engine again."""
+        has_begun = task.owner != states.QUEUED and task.runs > 0
+        is_known = task.call is not None and not task.is_cancelling
+        return is_known and (not has_begun or self._may_run_again(task))
+
+    async def _requeue(self, engine: Engine, stored: Stored) -> None:
+        """Hand a task to the engine again; its lease is that of this process."""
+        queued = await self.service.change(stored, states.queued)
+        if queued is None:
+            await self.service.store.release(self.service.owner, [stored.task.id])
+            return
+        task = queued.task
+        seconds = max((task.created + task.ttl_ms - milliseconds()) / 1000, 1.0)
+        lease = Lease(task.id, self.service.owner)
+        await self.service.store.claim(lease, states.QUEUED, seconds, is_due=False)
+        try:
+            await engine.submit(_queued(task, 2 + task.runs + task.releases))
+        except Exception as error:  # noqa: BLE001 - of any engine
+            log.warning("a task of %s could not be queued again: %s", task.tool, error)
+            await self._give_up(queued)
 
     def _spawn_bounded(self, work: Callable[[], Coroutine[Any, Any, Any]]) -> None:
         """Run a change of a task in the background, few of them at a time."""
@@ -438,6 +553,32 @@ def _edge_of(call: RunningCall) -> TaskEdge:
     if edge is None:
         return TaskEdge()
     return TaskEdge(edge.sender, principal=edge.principal, caller=edge.caller, address=edge.address)
+
+
+def store_of(dispatcher: Dispatcher) -> TaskStore:
+    """Return the store of a server, not opened yet."""
+    settings = dispatcher.task_settings
+    is_sealed = dispatcher.has_given_key and not settings.is_private
+    key = dispatcher.key if is_sealed else None
+    return store_named(settings.store, dispatcher.identity.name, key)
+
+
+def _queued(task: Task, attempt: int) -> QueuedTask:
+    assert task.call is not None
+    return QueuedTask(task.id, task.tool, _decode(task.call.arguments), attempt)
+
+
+def call_again(task: Task) -> TaskCall:
+    """Return the call of a task, as it is stored."""
+    before = task.call
+    assert before is not None
+    revision = REVISIONS[before.revision]
+    client = ClientInfo(revision, _decode(before.capabilities), _decode(before.client))
+    request = Request(0, client, name=task.tool, arguments=before.arguments)
+    caller = None if before.caller is None else _decode_caller(before.caller)
+    call = TaskCall(request, None, TaskEdge(caller=caller, address=before.address))
+    call.known_key = before.caller_key
+    return call
 
 
 def _stored_call(call: RunningCall) -> StoredCall:

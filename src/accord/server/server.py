@@ -26,7 +26,7 @@ from accord.server.middleware import Middleware, require_middleware
 from accord.server.originals import Originals, shared_folder
 from accord.server.registry import Feature, Registry
 from accord.server.rendering import require_room
-from accord.server.tasks import TaskSettings
+from accord.server.tasks import HandOver, TaskSettings
 from accord.signing import Key
 from accord.sources.functions import (
     Options,
@@ -58,6 +58,7 @@ class TaskOptions(TypedDict, total=False):
     lease: float
     max_tasks: int
     is_private: bool
+    engine: str | HandOver | None
     experimental: bool
 
 
@@ -178,6 +179,35 @@ class Server:
         require_known(settings, TaskSettings.__struct_fields__, "tasks()")
         changed = msgspec.structs.replace(self.dispatcher.task_settings, **settings)
         self.dispatcher.set_task_settings(changed)
+
+    async def run_task(self, task_id: str) -> None:
+        """Run a task to its end, in this process: what the worker of an engine does.
+
+        A task that is over, or that another worker has begun, is left alone. If this is cancelled,
+        because the worker is stopped, a restartable task goes back to the queue; another one fails.
+        """
+        from accord.serve import task_finish
+
+        await task_finish.run_task(self, task_id)
+
+    async def finish(self, task_id: str, answer: Any) -> bool:
+        """Finish a task that an engine was given: from any process with the store and the key.
+
+        The answer is what the tool would return, or a Problem with which it would fail. False if
+        the task is over already, or not known any more: the first answer counts.
+        """
+        from accord.serve import task_finish
+
+        return await task_finish.finish(self, task_id, answer)
+
+    async def set_status(self, task_id: str, message: str) -> bool:
+        """Set the status message of a task that an engine was given; False if it is over.
+
+        Code that does the work of a task on its own can stop then.
+        """
+        from accord.serve import task_finish
+
+        return await task_finish.set_status(self, task_id, message)
 
     def identify(self, identity: Identity) -> None:
         """Change the name and version."""

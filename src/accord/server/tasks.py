@@ -1,6 +1,6 @@
 """Calls that become tasks, and the requests for tasks; a backend keeps and runs them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -42,6 +42,21 @@ def require_store_name(name: str) -> None:
         )
 
 
+class QueuedTask(msgspec.Struct, frozen=True):
+    """A task that is handed to an engine."""
+
+    id: str
+    tool: str
+    arguments: Mapping[str, Any]
+    attempt: int = 1
+    """Above 1 if a worker that had begun with it has ended."""
+
+
+HandOver = Callable[[QueuedTask], object]
+"""A function that puts a task into a queue; async or not."""
+DOCKET: Final = "docket"
+
+
 class TaskSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How a server keeps tasks."""
 
@@ -57,11 +72,18 @@ class TaskSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Maximum number of tasks that run in one process."""
     is_private: bool = False
     """True if no other user can read the store: then it is not encrypted."""
+    engine: str | HandOver | None = None
+    """`docket`, or a function that puts tasks into a queue; without, the server runs them."""
     experimental: bool = False
     """True if clients of 2025-11-25 get tasks in the form of that revision."""
 
     def __post_init__(self) -> None:
         require_store_name(self.store)
+        if self.engine is not None and self.engine != DOCKET and not callable(self.engine):
+            raise ContractError(
+                "tasks(engine=...) must be 'docket' or a function that puts a task into a queue,"
+                f" not {self.engine!r}"
+            )
         for name in ("ttl", "poll", "lease", "max_tasks"):
             if not getattr(self, name) > 0:
                 raise ContractError(f"tasks({name}=...) must be above 0")

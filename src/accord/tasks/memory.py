@@ -89,10 +89,10 @@ class MemoryStore:
         ended = [(each.until, name) for name, each in self._leases.items() if each.until <= now]
         return [Lease(name, self._leases[name].owner) for _, name in sorted(ended)[:MAX_DUE]]
 
-    async def claim(self, lease: Lease, owner: str, seconds: float) -> bool:
-        """Take over a lease that has run out; only one of several owners succeeds."""
+    async def claim(self, lease: Lease, owner: str, seconds: float, *, is_due: bool = True) -> bool:
+        """Take over a lease; only one of several owners succeeds."""
         now, held = self._clock(), self._leases.get(lease.task_id)
-        if held is None or held.owner != lease.owner or held.until > now:
+        if held is None or held.owner != lease.owner or (is_due and held.until > now):
             return False
         self._leases[lease.task_id] = _Lease(owner, now + seconds)
         return True

@@ -127,16 +127,17 @@ class RedisStore:
         found = await client.run("ZRANGEBYSCORE", self._leases, "-inf", now, *limit)
         return [Lease(*member.decode().split(" ", 1)) for member in found]
 
-    async def claim(self, lease: Lease, owner: str, seconds: float) -> bool:
-        """Take over a lease that has run out; only one of several owners succeeds.
+    async def claim(self, lease: Lease, owner: str, seconds: float, *, is_due: bool = True) -> bool:
+        """Take over a lease; only one of several owners succeeds.
 
         The new one is there before the old one goes, so that no task is ever without one.
         """
         client, member = self._client, _member(lease.task_id, owner)
-        await client.run("ZADD", self._leases, repr(client.now() + seconds), member)
-        if await client.run("ZREM", self._leases, _member(*lease)):
+        until = repr(client.now() + seconds)
+        is_new = await client.run("ZADD", self._leases, "NX", until, member)
+        if owner != lease.owner and await client.run("ZREM", self._leases, _member(*lease)):
             return True
-        if owner != lease.owner:
+        if is_new:  # else this process has the task already
             await client.run("ZREM", self._leases, member)
         return False
 

@@ -83,6 +83,10 @@ class TaskRequests:
         """Open the store; raise StoreError if that is not possible."""
         raise NotImplementedError
 
+    def withdraw(self, task: Task) -> None:
+        """Remove a task from the queue of an engine."""
+        raise NotImplementedError
+
     async def get(self, call: _Call, task_id: str) -> Result | Reject:
         """Return the state of a task."""
 
@@ -106,6 +110,8 @@ class TaskRequests:
         is_stateless = call.request.revision.stateless
 
         async def cancel(stored: Stored) -> Any:
+            if stored.task.owner == states.QUEUED:
+                self.withdraw(stored.task)
             if is_stateless:
                 await self.service.change(stored, states.cancelling)
                 return {}

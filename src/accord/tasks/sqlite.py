@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from math import inf
 from pathlib import Path
 from time import time
 from typing import Any, Final, TypeVar
@@ -168,15 +169,15 @@ class SQLiteStore:
             await self._run(lambda db: db.execute(remove, (now,)).fetchall(), writes=True)
         return leases
 
-    async def claim(self, lease: Lease, owner: str, seconds: float) -> bool:
-        """Take over a lease that has run out; only one of several owners succeeds."""
+    async def claim(self, lease: Lease, owner: str, seconds: float, *, is_due: bool = True) -> bool:
+        """Take over a lease; only one of several owners succeeds."""
         now = self._clock()
 
         def take(db: Database) -> bool:
             db.execute(
                 "update task set owner = ?, until = ?"
                 " where server = ? and id = ? and owner = ? and until <= ?",
-                (owner, now + seconds, self._server, *lease, now),
+                (owner, now + seconds, self._server, *lease, now if is_due else inf),
             )
             return bool(db.changes())
 

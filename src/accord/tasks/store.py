@@ -76,8 +76,11 @@ class TaskStore(Protocol):
     async def due(self) -> list[Lease]:
         """Return leases that have run out, the oldest first, at most MAX_DUE."""
 
-    async def claim(self, lease: Lease, owner: str, seconds: float) -> bool:
-        """Take over a lease that has run out; only one of several owners succeeds."""
+    async def claim(self, lease: Lease, owner: str, seconds: float, *, is_due: bool = True) -> bool:
+        """Take over a lease; only one of several owners succeeds.
+
+        It must have run out, unless `is_due` is False: then its owner gives it away.
+        """
 
     async def watch(self, on_change: OnChange) -> None:
         """Report changes to a function from now on, instead of the one before."""

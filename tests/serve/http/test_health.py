@@ -4,6 +4,7 @@ import asyncio
 import http.client
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -95,7 +96,7 @@ def test_subscriptions_end_with_a_result_and_the_app_serves_on() -> None:
 
     async def main() -> None:
         async with Replica(server) as replica:
-            events: asyncio.Queue[Message] = asyncio.Queue()
+            events: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
             params = {"notifications": {"toolsListChanged": True}}
             listening = replica.send("subscriptions/listen", params, events=events)
             stream = asyncio.create_task(listening)

@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -81,7 +81,7 @@ class Client:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         method: str,
-        params: dict[str, object],
+        params: Mapping[str, object],
     ) -> tuple[int, bytes]:
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         body = json.dumps(message).encode()

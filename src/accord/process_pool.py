@@ -215,21 +215,21 @@ class ProcessPool:
                 poll.register(worker.pipe.writer, select.POLLOUT)
                 by_descriptor[worker.pipe.writer] = worker
         ready = poll.poll()
+        dead = []
         for number, events in ready:
             ready_worker = by_descriptor.get(number)
             if ready_worker is not None and ready_worker in self._workers:
-                self._exchange(ready_worker, events, number)
-        return any(number == descriptor for number, _ in ready)
-
-    def _exchange(self, worker: _Worker, events: int, descriptor: int) -> None:
-        try:
-            worker.exchange(events, descriptor)
-        except PipeClosed:
+                try:
+                    ready_worker.exchange(events, number)
+                except PipeClosed:
+                    self._workers.remove(ready_worker)
+                    dead.append(ready_worker)
+        for worker in dead:  # only now: none of them must get the messages of another
             self._replace(worker)
+        return any(number == descriptor for number, _ in ready)
 
     def _replace(self, worker: _Worker) -> None:
         """Give the messages of a dead worker to others."""
-        self._workers.remove(worker)
         status = worker.kill()
         if worker.entries:
             worker.entries[0].attempts += 1

@@ -100,7 +100,9 @@ def test_it_brings_nothing_but_what_it_needs(installed: Path) -> None:
 
 
 def test_the_command_is_there_and_knows_its_version(installed: Path) -> None:
-    assert run(installed / "accord", "--version") == f"accord {version('accord-mcp')}\n"
+    told = run(installed / "accord", "--version").splitlines()
+    assert told[:2] == [f"accord {version('accord-mcp')}", "extras: none"]
+    assert set(told[2].removeprefix("not installed: ").split(", ")) >= {*EXTRAS}
 
 
 def test_a_tool_can_be_called(installed: Path) -> None:
@@ -145,13 +147,16 @@ EXTRAS = {
 
 
 @pytest.mark.parametrize("extra", EXTRAS)
-def test_what_lacks_its_extra_says_so_in_one_line(installed: Path, extra: str) -> None:
+def test_what_lacks_its_extra_says_so_in_one_line(installed: Path, wheel: Path, extra: str) -> None:
     command = [str(installed / "accord"), *EXTRAS[extra]]
     done = subprocess.run(
         command, cwd=installed.parents[1], env=ENVIRONMENT, capture_output=True, text=True
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.endswith(f"pip install 'accord-mcp[{extra}]'\n")
+    python = installed / "python"
+    wanted = f"accord-mcp[{extra}] @ {wheel.as_uri()}"
+    assert f"the extra {extra} is required for " in done.stderr
+    assert done.stderr.endswith(f" {python} install '{wanted}'\n")
     assert done.stderr.count("\n") == 1
 
 

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 try:
     from rest_framework.test import APIClient
-except ImportError as missing:
-    raise ImportError(
-        "accord.testing needs an extra: pip install 'accord-mcp[django]'"
-    ) from missing
+except ImportError as error:
+    from accord.extras import missing
+
+    raise ImportError(missing("accord.testing", "django")) from error
 
 from accord.errors import ContractError, PeerError
 from accord.revisions import NEWEST, REVISIONS

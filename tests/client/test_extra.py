@@ -25,7 +25,7 @@ def test_a_url_names_the_command_that_installs_what_it_needs() -> None:
         async with connect("http://127.0.0.1:1/mcp"):
             pass
 
-    sentence = r"^A URL needs an extra: pip install 'accord-mcp\[connect\]'$"
+    sentence = "^the extra connect is required for a URL: "
     with pytest.raises(ContractError, match=sentence):
         run(main())
 

@@ -115,7 +115,7 @@ def _library() -> Any:
     try:
         from accord import http1
     except ImportError as error:
-        raise ContractError(
-            "Authorization needs an extra: pip install 'accord-mcp[auth]'"
-        ) from error
+        from accord.extras import missing
+
+        raise ContractError(missing("authorization", "auth")) from error
     return http1

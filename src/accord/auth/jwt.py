@@ -148,6 +148,6 @@ def _require_library() -> None:
     try:
         import joserfc  # noqa: F401 - at the start, not with the first token
     except ImportError as error:
-        raise ContractError(
-            "Authorization needs an extra: pip install 'accord-mcp[auth]'"
-        ) from error
+        from accord.extras import missing
+
+        raise ContractError(missing("verifying tokens", "auth")) from error

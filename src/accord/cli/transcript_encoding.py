@@ -155,6 +155,6 @@ def require_arrow() -> None:
     try:
         import pyarrow  # noqa: F401
     except ImportError as error:
-        raise ContractError(
-            "Arrow and Parquet need an extra: pip install 'accord-mcp[arrow]'"
-        ) from error
+        from accord.extras import missing
+
+        raise ContractError(missing("Arrow and Parquet", "arrow")) from error

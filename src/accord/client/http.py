@@ -36,7 +36,9 @@ try:
         encode_head,
     )
 except ImportError as error:
-    raise ContractError("A URL needs an extra: pip install 'accord-mcp[connect]'") from error
+    from accord.extras import missing
+
+    raise ContractError(missing("a URL", "connect")) from error
 
 _JSON: Final = "application/json"
 _STREAM: Final = "text/event-stream"

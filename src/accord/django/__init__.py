@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 try:
     import django as _django
     import rest_framework as _rest_framework
-except ImportError as missing:
-    raise ImportError("accord.django needs an extra: pip install 'accord-mcp[django]'") from missing
+except ImportError as error:
+    from accord.extras import missing
+
+    raise ImportError(missing("accord.django", "django")) from error
 
 if TYPE_CHECKING:
     from accord.django.views import endpoint

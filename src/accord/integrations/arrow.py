@@ -19,10 +19,10 @@ from accord.reader import Reading, read
 
 try:
     import pyarrow as pa
-except ImportError as missing:
-    raise ContractError(
-        "Arrow and Parquet need an extra: pip install 'accord-mcp[arrow]'"
-    ) from missing
+except ImportError as error:
+    from accord.extras import missing
+
+    raise ContractError(missing("Arrow and Parquet", "arrow")) from error
 
 _TYPES: Final[Mapping[Kind, pa.DataType]] = {
     "integer": pa.int64(),

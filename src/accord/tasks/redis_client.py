@@ -14,9 +14,9 @@ try:
     from redis.backoff import NoBackoff
     from redis.exceptions import RedisError, ResponseError
 except ImportError as error:
-    raise ContractError(
-        "the store redis://... needs an extra: pip install 'accord-mcp[redis]'"
-    ) from error
+    from accord.extras import missing
+
+    raise ContractError(missing("a Redis store", "redis")) from error
 
 T = TypeVar("T")
 DEFAULT_SECONDS: Final = 0.9

@@ -11,9 +11,9 @@ try:
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 except ImportError as error:
-    raise ContractError(
-        "a key and a store together need an extra: pip install 'accord-mcp[redis]'"
-    ) from error
+    from accord.extras import missing
+
+    raise ContractError(missing("a key and a store together", "redis")) from error
 
 _VERSION: Final = b"1"
 _NONCE_BYTES: Final = 12

@@ -13,7 +13,9 @@ try:
     from prometheus_client.exposition import choose_encoder
     from prometheus_client.registry import Collector
 except ImportError as error:
-    raise ContractError("Metrics need an extra: pip install 'accord-mcp[telemetry]'") from error
+    from accord.extras import missing
+
+    raise ContractError(missing("Prometheus metrics", "telemetry")) from error
 
 _OPENMETRICS: Final = "application/openmetrics-text"
 _BUCKETS: Final = (*map(str, DURATION_BOUNDS), "+Inf")

@@ -19,7 +19,9 @@ try:
     from opentelemetry.context import Context
     from opentelemetry.trace import Link, Span, SpanKind, Status, StatusCode
 except ImportError as error:
-    raise ContractError("Spans need an extra: pip install 'accord-mcp[telemetry]'") from error
+    from accord.extras import missing
+
+    raise ContractError(missing("OpenTelemetry spans", "telemetry")) from error
 
 
 class OpenSpan(msgspec.Struct, frozen=True, eq=False):

@@ -107,9 +107,9 @@ class SigningKey:
             from joserfc.errors import JoseError
             from joserfc.jwk import import_key
         except ImportError as error:
-            raise ContractError(
-                "A private key needs an extra: pip install 'accord-mcp[auth]'"
-            ) from error
+            from accord.extras import missing
+
+            raise ContractError(missing("a private key", "auth")) from error
         if algorithm not in _KEY_TYPES:
             raise ContractError(f"algorithm must be one of {', '.join(_KEY_TYPES)}")
         self._algorithm = algorithm

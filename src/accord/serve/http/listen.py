@@ -30,7 +30,9 @@ try:
 
     from accord.serve.http.connection import Connections, HTTPApp
 except ImportError as error:
-    raise ContractError("HTTP needs an extra: pip install 'accord-mcp[http]'") from error
+    from accord.extras import missing
+
+    raise ContractError(missing("serving over HTTP", "http")) from error
 
 __all__ = ["AccessLog", "Address", "Settings", "host", "listening", "serve"]
 

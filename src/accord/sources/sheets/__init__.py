@@ -8,9 +8,9 @@ Read `tool` and `request` first, then the character (`model`, `rules`, `srd`, an
 try:
     import pikepdf as _pikepdf  # noqa: F401 - checks that the extra is installed
 except ModuleNotFoundError as error:
-    raise ImportError(
-        "accord.sources.sheets needs an extra: pip install 'accord-mcp[sheets]'"
-    ) from error
+    from accord.extras import missing
+
+    raise ImportError(missing("accord.sources.sheets", "sheets")) from error
 
 from accord.sources.sheets.form import PAPERS, SheetForm, list_fields, load
 from accord.sources.sheets.output_folder import OutputFolder, file_name

@@ -269,4 +269,6 @@ def _require_database(path: Path) -> None:
 
 def _require_extra() -> None:
     if any(find_spec(name) is None for name in ("sqlalchemy", "psycopg")):
-        raise ContractError("PostgreSQL needs an extra: pip install 'accord-mcp[sql]'")
+        from accord.extras import missing
+
+        raise ContractError(missing("PostgreSQL", "sql"))

@@ -15,7 +15,7 @@ A tool raises `Problem` instead (see model/answer.py). These errors are not sent
 reply to an invalid message is a `Reject`, which is data.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final
@@ -118,12 +118,20 @@ def require_known(given: Collection[str], known: Collection[str], what: str) -> 
     """Raise ContractError with a suggestion if one of the given names is unknown."""
     unknown = [name for name in given if name not in known]
     if unknown:
-        from difflib import get_close_matches  # slow to import, rarely needed
-
-        meant = get_close_matches(unknown[0], known, 1)
-        guess = f"; did you mean {meant[0]!r}?" if meant else ";"
+        guess = did_you_mean(unknown[0], known) or ";"
         options = ", ".join(sorted(known))
         raise ContractError(f"{what} has no option {unknown[0]!r}{guess} options: {options}")
+
+
+def did_you_mean(name: str, known: Iterable[str], likeness: float = 0.6) -> str:
+    """Return `; did you mean 'near'?` if a known name is near, else an empty string.
+
+    `likeness` is what names must have in common, from 0 to 1.
+    """
+    from difflib import get_close_matches  # slow to import, rarely needed
+
+    meant = get_close_matches(name, list(known), 1, likeness)
+    return f"; did you mean {meant[0]!r}?" if meant else ""
 
 
 @contextmanager

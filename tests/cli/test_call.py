@@ -419,7 +419,7 @@ def test_arguments_that_are_not_a_json_object_are_one_line(
     assert_one_line_of_misuse(refused[name], "accord call: ", "JSON")
     assert len(refused[name].err) < 500
     if not b"".join(map(os.fsencode, BAD_ARGUMENTS[name])).strip(b"-"):
-        assert "not empty" in refused[name].err
+        assert "must not be empty" in refused[name].err
 
 
 def test_an_unknown_tool_is_one_line_that_lists_the_tools() -> None:

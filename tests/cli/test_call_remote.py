@@ -181,7 +181,6 @@ OURS_AND_THEIRS = {
     "theirs": f"{quote(ACCORD)} serve odd --profile envelope",
     "generic": f"{quote(ACCORD)} serve odd --profile generic",
 }
-PICTURE = 'attachment: {"type":"image","mimeType":"image/png","bytes":3}\n'
 SAID: dict[str, tuple[int, str, str]] = {
     "search": (
         0,
@@ -195,8 +194,8 @@ SAID: dict[str, tuple[int, str, str]] = {
         "partial: only a part could be done\n"
         "truncated: there is more than is shown\n",
     ),
-    "picture": (0, "a picture\n", PICTURE),
-    "only_picture": (0, "", PICTURE),
+    "picture": (0, "a picture\n", "saved: ours/picture.png (image/png, 3 bytes)\n"),
+    "only_picture": (0, "", "saved: ours/only_picture.png (image/png, 3 bytes)\n"),
     "digits": (0, "0042\n", ""),
     "told": (0, "moth trap\n", "message: Found in the lab\n"),
     "wrong": (1, "", "error: Not so\nfield: when must be a day\nhint: say 2026-01-31\n"),
@@ -205,8 +204,14 @@ SAID: dict[str, tuple[int, str, str]] = {
 
 @pytest.mark.parametrize("whose", OURS_AND_THEIRS)
 def test_all_of_an_answer_is_printed_for_local_and_remote_servers(odd: Path, whose: str) -> None:
-    words = {tool: ["call", OURS_AND_THEIRS[whose], tool] for tool in SAID}
-    assert accord_each(words, cwd=odd) == SAID
+    (odd / whose).mkdir()
+    target, folder = OURS_AND_THEIRS[whose], ["--save-to", whose]
+    done = accord_each({tool: ["call", target, tool, *folder] for tool in SAID}, cwd=odd)
+    expected = {
+        t: (code, out, err.replace("ours/", f"{whose}/")) for t, (code, out, err) in SAID.items()
+    }
+    assert done == expected
+    assert (odd / whose / "only_picture.png").read_bytes() == b"png"
 
 
 def test_a_call_of_ours_is_cut_where_a_client_would_see_it_cut(odd: Path) -> None:

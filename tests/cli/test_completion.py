@@ -25,7 +25,7 @@ from commands import Popen
 PATH = {"PATH": f"{Path(ACCORD).parent}:{ENVIRONMENT['PATH']}"}
 LINES: dict[str, list[str]] = {
     "accord ": [*VERBS, "--help", "--version"],
-    "accord s": ["serve", "sheet", "schema"],
+    "accord s": ["serve", "schema", "sheet"],
     "accord --v": ["--version"],
     "accord dance ": [],
     "accord serve ": [],

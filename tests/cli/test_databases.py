@@ -147,10 +147,10 @@ def test_the_options_hold_for_a_call(folder: Path) -> None:
         'error: The query reads what does not exist or may not be read; only "other", "posts"'
     )
     assert found["tools"].err.startswith(
-        "accord call: no tool 'insert_row'; the server has: list_tables"
+        "accord call: there is no tool 'insert_row'; the server has: list_tables"
     )
     assert found["length"].err.startswith("error: A value or row has more than 1,000 bytes\nhint: ")
-    assert "argument --allow: invalid" in found["no table"].err
+    assert "--allow must be names with commas between them" in found["no table"].err
 
 
 def test_a_database_and_functions_are_served_as_one(folder: Path) -> None:

@@ -272,7 +272,7 @@ def test_elsewhere_questions_are_declined_in_one_line(
     done = accord("call", TARGETS[target], "order", "--revision", revision, cwd=folder)
     assert done.out == "decline\n"
     assert done.err == (
-        "accord call: declined 'What would you like?': "
+        "accord: declined 'What would you like?': "
         "standard input is not a terminal, so it cannot be asked\n"
     )
 

@@ -21,29 +21,16 @@ from cli.command import (
 from commands import Popen
 from sources.sql.shop import make
 
-VERBS = [
-    *("serve", "tools", "call", "task", "inspect", "login", "logout", "whoami"),
-    *("read", "sheet", "schema"),
-    *("token", "install", "completion"),
-]
+EXTRAS = "arrow auth connect django http redis sheets sql telemetry".split()
 
 
-def test_version_is_the_one_of_the_installed_package() -> None:
-    assert accord("--version") == (0, f"accord {version('accord-mcp')}\n", "")
-
-
-@pytest.mark.parametrize("words", [["--help"], *([verb, "--help"] for verb in VERBS)])
-def test_help_explains_and_has_examples(words: list[str]) -> None:
-    done = accord(*words)
-    assert (done.code, done.err) == (0, "")
-    assert f"usage: accord {words[0] if words[0] in VERBS else ''}".rstrip() in done.out
-    _, examples = done.out.split("examples:\n")
-    assert all(line.startswith("  ") and "accord " in line for line in examples.splitlines())
-
-
-def test_help_names_every_verb() -> None:
-    verbs = accord("--help").out.split("verbs:\n")[1]
-    assert [line.split()[0] for line in verbs.splitlines()[: len(VERBS)]] == VERBS
+def test_version_is_the_one_of_the_installed_package_with_its_extras() -> None:
+    for option in ("--version", "-V"):
+        done = accord(option)
+        assert (done.code, done.err) == (0, "")
+        first, extras = done.out.splitlines()
+        assert first == f"accord {version('accord-mcp')}"
+        assert extras == f"extras: {', '.join(EXTRAS)}"
 
 
 @pytest.mark.slow
@@ -54,7 +41,7 @@ def test_the_examples_in_the_help_work(verb: str, tmp_path: Path) -> None:
     for name in ("shop", "chinook", "northwind"):
         make(tmp_path / f"{name}.db")
     (tmp_path / "accord.toml").write_text('[shop]\ntarget = "shop.db"\n')
-    for line in accord(verb, "--help").out.split("examples:\n")[1].splitlines():
+    for line in accord(verb, "--help").out.split("Examples:\n")[1].splitlines():
         done = subprocess.run(
             ["sh", "-c", line.strip()], cwd=tmp_path, env=ENVIRONMENT | path, capture_output=True
         )
@@ -85,10 +72,16 @@ def test_ctrl_c_while_a_target_is_loaded_ends_it_without_a_traceback(
 
 
 MISUSE: dict[str, tuple[list[str], list[str]]] = {
-    "no verb": ([], ["VERB"]),
     "an unknown verb": (["dance"], ["dance", "serve", "tools", "call"]),
     "an unknown option": (["--dance"], []),
     "an unknown option of a verb": (["tools", "shop", "--dance"], ["--dance"]),
+    "a command that is nearly one": (["srve", "shop"], ["'srve'; did you mean 'serve'?"]),
+    "an option that is nearly one": (["call", "a", "b", "--jsno"], ["did you mean '--json'?"]),
+    "a choice that is nearly one": (["schema", "genric"], ["did you mean 'generic'?"]),
+    "a tool that is nearly one": (["call", "shop", "ad"], ["'ad'; did you mean 'add'?"]),
+    "a module that is nearly one": (["tools", "shp:server"], ["did you mean 'shop'?"]),
+    "a file that is nearly one": (["tools", "shp.py"], ["did you mean 'shop.py'?"]),
+    "a server that is nearly one": (["tools", "shop:sever"], ["did you mean 'server'?"]),
     "dashes before the verb": (["--", "tools"], []),
     "serve without a target": (["serve"], ["TARGET"]),
     "tools without a target": (["tools"], ["TARGET"]),

@@ -379,8 +379,11 @@ FAULTS: dict[str, tuple[str, str]] = {
     ),
     "another name for an option": ('contract = "v2"\n[a]\ntarget = "x.db"\n', r":1: .* 'contract'"),
     "a bad list": ('[a]\ntarget = "x.db"\nallow = [1]\n', r":3: \[a\] allow must be a string"),
-    "an empty list": ('[a]\ntarget = "x.db"\nallow = []\n', r":3: \[a\] allow must be valid"),
-    "a negative time": ('grace = -1\n[a]\ntarget = "x.db"\n', r":1: grace must be valid, not -1"),
+    "an empty list": ('[a]\ntarget = "x.db"\nallow = []\n', r":3: \[a\] allow: must be names"),
+    "a negative time": (
+        'grace = -1\n[a]\ntarget = "x.db"\n',
+        r":1: grace: must be a number of seconds, not '-1'",
+    ),
     "the same server": ('[a]\ntarget = "x.db"\ntarget = "y.db"\n', r"is not valid TOML"),
 }
 
@@ -429,7 +432,7 @@ def test_options_are_read_as_on_the_command_line(tmp_path: Path) -> None:
     config = read_config(file)
     assert config.options == {
         "allow_host": ["a", "b"],
-        "key_file": tmp_path / "key",
+        "key_file": [tmp_path / "key"],
         "grace": 2.0,
         "log_format": "json",
     }

@@ -301,7 +301,7 @@ def test_every_type_has_a_table(payload: Any, shown: str) -> None:
 
 def test_a_table_in_a_pipe_is_not_cut() -> None:
     done = read("--table", "--tool", "t", stdin=reply([{"id": 1, "words": "x" * 300}]))
-    assert done.out == f"t: list, 1 item\n  id  words\n  1   {'x' * 300}\n"
+    assert done.out == f"t: list, 1 item\n  id  words\n   1  {'x' * 300}\n"
 
 
 def test_text_is_shown_whole() -> None:

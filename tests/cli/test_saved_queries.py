@@ -177,7 +177,7 @@ def test_queries_that_are_gone_are_a_change(tmp_path: Path) -> None:
 
 def test_another_form_of_rows_is_refused(folder: Path) -> None:
     done = accord("serve", "shop.db", "--rows", "csv", cwd=folder)
-    assert_one_line_of_misuse(done, "choose from 'objects', 'compact'")
+    assert_one_line_of_misuse(done, "--rows must be one of objects, compact, not 'csv'")
 
 
 def test_databases_with_saved_queries_may_explore_too(folder: Path) -> None:

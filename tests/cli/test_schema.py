@@ -66,7 +66,7 @@ def test_misuse_is_one_line_and_exit_code_2(done: dict[str, Done], name: str) ->
 
 def test_help_has_examples_that_work() -> None:
     path = {"PATH": f"{Path(ACCORD).parent}:{ENVIRONMENT['PATH']}"}
-    for line in accord("schema", "--help").out.split("examples:\n")[1].splitlines():
+    for line in accord("schema", "--help").out.split("Examples:\n")[1].splitlines():
         ran = subprocess.run(
             ["sh", "-c", line.strip()], cwd=EXAMPLES, env=ENVIRONMENT | path, capture_output=True
         )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from accord.cli.options import count
+from accord.cli.values import count
 from accord.errors import ContractError
 from accord.serve.limits import Rate
 
@@ -32,46 +32,60 @@ def rate(text: str) -> Rate:
 
 def add_auth_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    group = parser.add_argument_group("with --http: who may call")
+    group = parser.add_argument_group("Access over HTTP")
     add = group.add_argument
-    add("--public-url", metavar="URL", help="where clients reach it, behind a proxy for example")
+    add(
+        "--public-url",
+        metavar="URL",
+        help="URL at which clients reach the server, for example that of a proxy",
+    )
     add(
         "--issuer",
         metavar="URL",
-        help="the authorization server whose tokens are accepted; its keys are found by itself",
+        help="accept tokens of this authorization server, whose keys are discovered",
     )
     add(
         "--audience",
         action="append",
         default=[],
         metavar="NAME",
-        help="this server in tokens (default: the public URL with /mcp); may be repeated",
+        help="audience that tokens must have (default: the public URL with /mcp); may be repeated",
     )
     add(
         "--scope",
         action="append",
         default=[],
         metavar="SCOPE",
-        help="a scope that every call needs; may be repeated",
+        help="scope that every call requires; may be repeated",
     )
-    add("--write-scope", metavar="SCOPE", help="a scope that the writing tools of databases need")
-    add("--admin-scope", metavar="SCOPE", help="the scope for /metrics and the page")
+    add("--write-scope", metavar="SCOPE", help="scope that the writing tools of databases require")
+    add("--admin-scope", metavar="SCOPE", help="scope that /metrics and the web page require")
     add(
         "--token-file",
         type=Path,
         metavar="TOML",
-        help="accept the tokens of this file, made by `accord token add`",
+        help="accept the tokens in this file, which `accord token add` writes",
     )
     add(
         "--introspection",
         metavar="URL",
-        help="ask the issuer about each token here (RFC 7662); the id and secret of this server are"
-        f" in {_ID} and {_SECRET}",
+        help="introspect each token at this URL of the issuer (RFC 7662), with the client id and"
+        f" secret in the environment variables {_ID} and {_SECRET}",
     )
-    add("--rate", type=rate, metavar="N/min", help="calls of each caller and tool: 60/min, 5/s")
-    add("--max-concurrent", type=count, metavar="N", help="open calls of each caller")
-    add("--tls-cert", type=Path, metavar="PEM", help="the certificate, to serve https itself")
-    add("--tls-key", type=Path, metavar="PEM", help="the private key of the certificate")
+    add(
+        "--rate",
+        type=rate,
+        metavar="N/min",
+        help="rate limit for each caller and tool: 60/min, 5/s",
+    )
+    add(
+        "--max-concurrent",
+        type=count,
+        metavar="N",
+        help="maximum number of concurrent calls of each caller",
+    )
+    add("--tls-cert", type=Path, metavar="PEM", help="certificate, to serve HTTPS without a proxy")
+    add("--tls-key", type=Path, metavar="PEM", help="private key of the certificate")
 
 
 def given_options(options: argparse.Namespace) -> dict[str, bool]:

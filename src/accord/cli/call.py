@@ -1,15 +1,15 @@
 """`accord call`: calls one tool and prints its answer."""
 
 import argparse
-import os
 import signal
-import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from accord.cli import databases, targets
+from accord.cli.arguments import arguments_of, unknown_tool
 from accord.cli.local_run import LocalRun
 from accord.cli.logs import log_directly
 from accord.cli.options import (
@@ -22,6 +22,7 @@ from accord.cli.options import (
     reply_timeout,
     sheet_options,
 )
+from accord.cli.parsing import Parser
 from accord.cli.targets import Target
 from accord.cli.terminal import StatusLine, for_stdout, show_progress, stdout_to_stderr, visible
 from accord.errors import ContractError
@@ -40,56 +41,66 @@ if TYPE_CHECKING:
     from accord.reader import Reading
 
 EXAMPLES: Final = """\
-examples:
+  accord call shop.py add a=2 b=3
   accord call shop:server add '{"a": 2, "b": 3}'
-  accord call shop:server orders '{"customer": "ada"}' --json
+  accord call shop:server orders customer=ada --table
+  accord call shop:server orders customer=ada --json
   accord call shop:server add '{"a": 2, "b": 3}' --profile envelope --json
-  accord call 'accord serve shop:server' orders '{"customer": "ada"}' --read
+  accord call 'accord serve shop:server' orders customer=ada --read
   echo '{"a": 2, "b": 3}' | accord call shop:server add -
-  accord call shop.db run_query '{"query": "SELECT * FROM users"}'
+  accord call shop.db run_query query='SELECT * FROM users' --table
   accord call accord.toml shop_list_tables
 """
-_MAX_NAMED: Final = 32
 _ELICITATION: Final[dict[str, Any]] = {"elicitation": {"form": {}, "url": {}}}
 _PROGRESS_META: Final = b'{"progressToken": "accord"}'
 _DEFAULT_PROFILE: Final = "generic"  # it has a member for everything
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the verb."""
+def add_arguments(parser: Parser) -> None:
+    """Add the arguments of the command."""
+    parser.targets = True
     parser.add_argument(
         "target",
         metavar="TARGET",
-        help=f"{targets.HELP}; {targets.FILE_HELP}; or {targets.REMOTE_HELP}",
+        help=targets.HELP,
     )
-    parser.add_argument("tool", metavar="TOOL", help="the name of the tool")
+    parser.add_argument("tool", metavar="TOOL", help="name of the tool")
     parser.add_argument(
         "arguments",
-        nargs="?",
-        default="{}",
-        metavar="ARGUMENTS",
-        help="its arguments, a JSON object; - reads them from standard input",
+        nargs="*",
+        metavar="ARGUMENT",
+        help="NAME=TEXT, read as the type that the tool expects; NAME:=JSON; NAME[KEY]=TEXT within"
+        " an object, NAME[]=TEXT for one more item of a list; or all as a JSON object, - for one"
+        " on standard input",
     )
     parser.add_argument(
         "--profile",
         choices=list(PROFILES),
-        help="print the answer as rendered in this profile",
+        help="print the result in this profile",
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument(
         "--json",
         action="store_true",
-        help="print the raw tool result; with --profile envelope or generic, the object that it is",
+        help="print the raw tool result; with --profile envelope or generic, that object",
     )
     form.add_argument(
         "--read",
         action="store_true",
-        help="print the generic response, whatever the server's format",
+        help="print the generic response, whatever the format of the server",
+    )
+    form.add_argument("--table", action="store_true", help="print a table")
+    parser.add_argument(
+        "--save-to",
+        type=Path,
+        default=Path(),
+        metavar="DIR",
+        help="folder for images, audio and other files in the result (default: this folder)",
     )
     parser.add_argument(
         "--revision",
         choices=list(REVISIONS),
-        help=f"the MCP revision to use (default {NEWEST.date}, or what the remote server prefers)",
+        help=f"MCP revision to use (default {NEWEST.date}, or the newest that the server supports)",
     )
     add_grace_argument(parser, GRACE_HELP)
     add_key_argument(parser)
@@ -142,10 +153,10 @@ def _call(
         server = targets.load(given, database=database, sheets=sheets, key=key)
     with LocalRun(server, options.grace) as local:
         if options.tool not in server.tools:  # only now: the lifespan may add tools
-            known = ", ".join(list(server.tools)[:_MAX_NAMED]) or "none"
-            raise ContractError(f"no tool {options.tool!r}; the server has: {known}")
+            raise ContractError(unknown_tool(options.tool, server.tools))
         client = ClientInfo(REVISIONS[options.revision or NEWEST.date], _capabilities(options))
-        arguments = _arguments(options.arguments)
+        schema = server.tools[options.tool].input_schema
+        arguments = msgspec.json.encode(arguments_of(options.arguments, schema))
         request = Request(1, client, name=options.tool, arguments=arguments, meta=_PROGRESS_META)
         if not local.has_lifespan:
             signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends the process, not just the tool
@@ -161,7 +172,7 @@ def _print_done(done: Done, request: Request, options: argparse.Namespace) -> No
     if options.read:
         _print_reading(_reading(done.reply, request))
     elif options.profile is None and not options.json:
-        _print_answer(_reading(done.reply, request))
+        _print_answer(_reading(done.reply, request), options)
     elif options.profile is not None and reply.error is msgspec.UNSET:
         _print_content(reply.result, PROFILES[options.profile], is_raw=options.json)
     else:
@@ -233,12 +244,11 @@ def _call_remote(options: argparse.Namespace, target: Target) -> int:
             f"no tool {options.tool!r}; the tools of {target.name} begin with {target.prefix}:"
             f" {target.prefix}{options.tool}"
         )
-    arguments = msgspec.json.decode(_arguments(options.arguments))
     with remote.hinting(target):
-        reply = remote.call(
+        reply, arguments = remote.call(
             target.target,
             options.tool.removeprefix(target.prefix),
-            arguments,
+            options.arguments,
             headers=dict(options.header),
             revision=options.revision,
             within=reply_timeout(options),
@@ -260,21 +270,8 @@ def print_reply(
     elif options.read:
         _print_reading(reading)
     else:
-        _print_answer(reading)
+        _print_answer(reading, options)
     return 1 if reading.is_failure else 0
-
-
-def _arguments(text: str) -> bytes:
-    if text == "-" and sys.stdin is None:
-        raise ContractError("standard input is closed; pass the arguments on the command line")
-    raw = sys.stdin.buffer.read() if text == "-" else os.fsencode(text)
-    if not raw.strip():
-        raise ContractError("the arguments must be a JSON object, not empty; {} is none")
-    try:
-        msgspec.json.decode(raw, type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ContractError(f"the arguments must be a JSON object, e.g. '{{}}': {error}") from error
-    return raw
 
 
 def _print_content(result: msgspec.Raw, profile: Profile, *, is_raw: bool) -> None:
@@ -302,7 +299,14 @@ def _print_reading(reading: "Reading") -> None:
     print_reading(reading)
 
 
-def _print_answer(reading: "Reading") -> None:
-    from accord.cli.read import print_answer
+def _print_answer(reading: "Reading", options: argparse.Namespace) -> None:
+    """Print a result for a person, and save the images, audio and files in it."""
+    from accord.cli.media import media_in, save, saved_line
+    from accord.cli.read import print_answer, print_table
 
-    print_answer(reading)
+    saved: list[str] = []
+    if (reading.response.metadata or {}).get("attachments"):
+        result = msgspec.json.decode(reading.raw).get("result")
+        name = getattr(options, "tool", "result")
+        saved += (saved_line(each, save(each, options.save_to)) for each in media_in(result, name))
+    (print_table if options.table else print_answer)(reading, saved)

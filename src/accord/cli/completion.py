@@ -8,7 +8,6 @@ from typing import Final
 from accord.errors import AccordError
 
 EXAMPLES: Final = """\
-examples:
   accord completion bash >> ~/.bashrc
   accord completion zsh > ~/.zfunc/_accord
   accord completion fish > ~/.config/fish/completions/accord.fish

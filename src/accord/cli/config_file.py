@@ -19,9 +19,10 @@ from typing import Any, Final, NamedTuple
 
 from accord.cli import databases, targets
 from accord.cli.main import parser_of
-from accord.cli.options import FORM_OPTIONS, count, seconds
+from accord.cli.options import FORM_OPTIONS
 from accord.cli.targets import Target
-from accord.errors import ContractError
+from accord.cli.values import count, seconds, size
+from accord.errors import ContractError, did_you_mean
 
 _TARGET: Final = "target"
 _SHEETS: Final = ("out", *FORM_OPTIONS)
@@ -36,8 +37,7 @@ _WANTED: Final[Mapping[Any, tuple[str, tuple[type, ...]]]] = {
     None: _TEXT,
     Path: _TEXT,
     databases.table_names: _TEXT,
-    int: ("a whole number", (int,)),
-    float: _NUMBER,
+    size: ("a whole number", (int,)),
     seconds: _NUMBER,
     count: ("a whole number", (int,)),
 }
@@ -154,7 +154,9 @@ class _Reader:
                 raise self._fault(table, key, f"{key} is there twice, with - and with _")
             try:
                 found[name] = _converted(self._actions[name], value, self._folder)
-            except (ValueError, TypeError, argparse.ArgumentTypeError) as error:
+            except argparse.ArgumentTypeError as error:
+                raise self._fault(table, key, f"{key}: {error}") from error
+            except (ValueError, TypeError) as error:
                 raise self._fault(table, key, f"{key} must be {error}") from error
         return found
 
@@ -170,11 +172,8 @@ def _dashed(name: str) -> str:
 
 
 def _unknown(key: str, known: Collection[str], *, in_table: bool) -> str:
-    from difflib import get_close_matches
-
     names = sorted(map(_dashed, (*known, *([_TARGET] if in_table else ()))))
-    meant = get_close_matches(_dashed(key), names, 1)
-    guess = f"; did you mean {meant[0]!r}?" if meant else ";"
+    guess = did_you_mean(_dashed(key), names) or ";"
     return f"there is no option {key!r}{guess} options: {', '.join(names)}"
 
 

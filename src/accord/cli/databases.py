@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from accord.cli.values import invalid, seconds, size
 from accord.errors import ContractError
 from accord.model.answer import Problem
 from accord.server import Server
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("accord")
 
-HELP: Final = "a database: shop.db, sqlite:///shop.db or postgresql://user@host/name"
+TITLE: Final = "Databases"
+"""The title of the options of a database."""
 _TARGET: Final = re.compile(
     r"sqlite:.*|postgres(?:ql)?(?:\+psycopg)?://.*|[^:]*\.(?:db|db3|sqlite|sqlite3)", re.I | re.S
 )
@@ -66,34 +68,43 @@ def may_be_file(target: str) -> bool:
 
 def add_arguments(parser: argparse.ArgumentParser, *, timeout: bool = True) -> None:
     """Add the options of a database; without `timeout` where the command has its own."""
-    group = parser.add_argument_group("for a database")
+    group = parser.add_argument_group(TITLE)
     add_tool_options(group)
     group.add_argument(
-        "--max-rows", type=int, metavar="ROWS", help="the most rows of an answer (default 500)"
+        "--max-rows",
+        type=size,
+        metavar="ROWS",
+        help="maximum number of rows in a result (default 500)",
     )
     group.add_argument(
         "--rows",
         choices=["objects", "compact"],
-        help="the form of rows, unless a call asks for another one: compact names the columns once"
-        " (default objects)",
+        help="format of rows unless a call asks for another: objects (default), or compact, which"
+        " names the columns once",
     )
     if timeout:
         group.add_argument(
-            "--timeout", type=float, metavar="SECONDS", help="for each call (default 5)"
+            "--timeout",
+            type=seconds,
+            metavar="SECONDS",
+            help="time limit of each query (default 5)",
         )
     group.add_argument(
         "--max-length",
-        type=int,
+        type=size,
         metavar="BYTES",
-        help="of the longest value in SQLite (default 1000000)",
+        help="maximum size of a value in SQLite (default 1000000)",
     )
     group.add_argument(
-        "--create", action="store_true", help="make an empty SQLite database if there is none"
+        "--create",
+        action="store_true",
+        help="create an empty SQLite database if the file does not exist",
     )
     group.add_argument(
         "--wal",
         action="store_true",
-        help="change the SQLite file to write-ahead logging; else its journal stays as it is",
+        help="switch the SQLite file to write-ahead logging; without this option its journal mode"
+        " stays",
     )
 
 
@@ -103,24 +114,24 @@ def add_tool_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--explore",
         action="store_true",
-        help="offer more to find one's way in a schema: search_schema, explain_query, resources",
+        help="add tools and resources for exploring the schema: search_schema, explain_query",
     )
     group.add_argument(
         "--allow",
         type=table_names,
         metavar="TABLE,…",
-        help="the only tables that may be touched; a view needs its tables, too",
+        help="the only tables that can be used; a view also needs its tables",
     )
     group.add_argument(
         "--queries",
         type=Path,
         metavar="PATH",
-        help="saved queries, a tool each: a .toml or .sql file, or a folder of them",
+        help="saved queries, each of which is a tool: a .toml or .sql file, or a folder of them",
     )
     group.add_argument(
         "--only-queries",
         action="store_true",
-        help="offer the saved queries alone: no run_query, no other tool of the database",
+        help="offer the saved queries only, not run_query and the other tools",
     )
 
 
@@ -300,5 +311,5 @@ def table_names(text: str) -> frozenset[str]:
     """Parse names with commas between them."""
     names = frozenset(name.strip() for name in text.split(",") if name.strip())
     if not names:
-        raise ValueError(text)
+        raise invalid(text, "names with commas between them")
     return names

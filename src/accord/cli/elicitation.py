@@ -226,7 +226,7 @@ def is_possible() -> bool:
 def decline(request: "ElicitRequest") -> Elicited[Any]:
     """Decline a question, and say so on standard error."""
     print(
-        f"accord call: declined {visible(request.message)!r}: "
+        f"accord: declined {visible(request.message)!r}: "
         "standard input is not a terminal, so it cannot be asked",
         file=sys.stderr,
         flush=True,

@@ -13,18 +13,18 @@ _OPTIONS: Final = ("only", "replies")
 
 def add_foreign_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options for foreign servers."""
-    group = parser.add_argument_group("foreign servers")
+    group = parser.add_argument_group("Other MCP servers")
     group.add_argument(
         "--only",
         action="append",
         metavar="PATTERN",
-        help="serve only tools and prompts of foreign servers with such names; may be repeated",
+        help="serve only tools and prompts whose names match; may be repeated",
     )
     group.add_argument(
         "--replies",
         choices=get_args(Replies),
-        help="send replies of foreign servers unchanged, with faults repaired (default), or as"
-        " the reader reads them, in the profile of the client (default with --profile)",
+        help="forward replies as-is, repaired (default: faults in the protocol are corrected), or"
+        " normalised by the reader (default with --profile)",
     )
 
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from accord.inspector.remote_target import RemoteTarget
 
 EXAMPLES: Final = """\
-examples:
   accord inspect 'npx -y @modelcontextprotocol/server-everything'
   accord inspect https://mcp.example.com/mcp
   accord inspect https://example.com/mcp --header 'Authorization: Bearer ...'
@@ -48,13 +47,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--http",
         default="127.0.0.1:8001",
         metavar="HOST:PORT",
-        help="address of the page (default %(default)s)",
+        help="address of the web page (default %(default)s)",
     )
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
     parser.add_argument(
         "--revision",
         choices=list(REVISIONS),
-        help="the MCP revision to use (default: what the server prefers)",
+        help="MCP revision to use (default: the newest that the server supports)",
     )
     add_remote_options(parser)
 

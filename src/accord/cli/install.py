@@ -25,7 +25,6 @@ from accord.errors import ContractError
 from accord.server import Server
 
 EXAMPLES: Final = """\
-examples:
   accord install claude-desktop shop:server
   accord install vscode shop.py --name shop --yes
   accord install cursor shop:server --print
@@ -167,7 +166,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "client", choices=list(CLIENTS), metavar="CLIENT", help=f"one of {', '.join(CLIENTS)}"
     )
-    parser.add_argument("target", metavar="TARGET", help=targets.HELP)
+    parser.add_argument("target", metavar="TARGET", help=targets.LOCAL_HELP)
     parser.add_argument(
         "--serve",
         default="",
@@ -176,16 +175,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--name",
-        help="what the client calls it; an entry of that name is replaced (default: the server's"
-        " own name, or that of the database)",
+        help="name of the entry; one of that name is replaced (default: the name of the server or"
+        " of the database)",
     )
-    parser.add_argument("--print", action="store_true", help="print the entry and write nothing")
+    parser.add_argument("--print", action="store_true", help="print the entry without writing it")
     parser.add_argument("--yes", action="store_true", help="write without asking")
     parser.add_argument(
         "--file",
         type=Path,
         metavar="FILE",
-        help="the configuration file, if it is not at the default path",
+        help="configuration file (default: that of the client)",
     )
 
 

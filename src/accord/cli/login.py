@@ -11,14 +11,13 @@ from accord.auth.sign_in import AuthRequest, Grant, SignIn, UserStore, browser
 from accord.auth.sign_in.endpoints import Endpoints
 from accord.auth.sign_in.metadata import canonical
 from accord.cli.logs import log_directly
-from accord.cli.options import seconds
 from accord.cli.remote import require_url
 from accord.cli.terminal import visible
+from accord.cli.values import port, seconds
 from accord.client import Client
 from accord.errors import ContractError, SignInError
 
 EXAMPLES: Final = """\
-examples:
   accord login https://mcp.example.com/mcp
   accord login https://mcp.example.com/mcp --scope shop:write
   accord login https://mcp.example.com/mcp --no-browser
@@ -30,7 +29,7 @@ _TIMEOUT: Final = 300.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the verb."""
-    parser.add_argument("url", metavar="URL", help="the URL of the server")
+    parser.add_argument("url", metavar="URL", help="URL of the server")
     parser.add_argument(
         "--scope",
         action="append",
@@ -41,38 +40,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-browser",
         action="store_true",
-        help="open no browser; paste the URL that the browser was sent to, or the code in it",
+        help="do not open a browser; paste the URL that it was redirected to, or the code in it",
     )
     parser.add_argument(
         "--timeout",
         type=seconds,
         default=_TIMEOUT,
         metavar="SECONDS",
-        help="how long to wait for the sign-in (default %(default)g)",
+        help="time limit for the sign-in (default %(default)g)",
     )
-    _add_client_arguments(parser.add_argument_group("for a client that is registered already"))
+    _add_client_arguments(parser.add_argument_group("A client that is registered already"))
 
 
 def _add_client_arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--client-id", metavar="ID", help="its client id")
+    group.add_argument("--client-id", metavar="ID", help="client id")
     group.add_argument(
         "--client-secret-file",
         type=Path,
         metavar="FILE",
-        help="a file that holds its secret; - reads the secret from standard input",
+        help="file with the client secret; - reads it from standard input",
     )
-    group.add_argument("--issuer", metavar="URL", help="the authorization server that knows it")
+    group.add_argument(
+        "--issuer", metavar="URL", help="authorization server at which the client is registered"
+    )
     group.add_argument(
         "--client-metadata-url",
         metavar="URL",
-        help="the https URL of its client ID metadata document",
+        help="https URL of the client ID metadata document",
     )
     group.add_argument(
         "--redirect-port",
         type=port,
         default=0,
         metavar="PORT",
-        help="the port of its redirect URI, http://127.0.0.1:PORT/callback (default: any)",
+        help="port of the redirect URI, http://127.0.0.1:PORT/callback (default: any)",
     )
 
 
@@ -164,11 +165,3 @@ def _secret(file: Path | None) -> str | None:
     if not text.strip():
         raise ContractError(f"{file} holds no secret")
     return text.strip()
-
-
-def port(text: str) -> int:
-    """Parse a port number."""
-    number = int(text)
-    if not 0 < number < 65_536:
-        raise ValueError(text)
-    return number

@@ -12,14 +12,13 @@ from accord.cli.remote import require_url
 from accord.cli.terminal import visible
 
 EXAMPLES: Final = """\
-examples:
   accord logout https://mcp.example.com/mcp
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the verb."""
-    parser.add_argument("url", metavar="URL", help="the URL of the server")
+    parser.add_argument("url", metavar="URL", help="URL of the server")
 
 
 def run(options: argparse.Namespace) -> int:

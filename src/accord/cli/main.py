@@ -9,75 +9,67 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
-from accord.errors import AccordError, LifespanError
+from accord.cli.parsing import Parser, write_out
+from accord.errors import AccordError, LifespanError, did_you_mean
 
-VERBS: Final = {
-    "serve": "serve tools over stdio, as MCP clients start a server, or over HTTP",
-    "tools": "show the tools of a server",
-    "call": "call one tool and print its answer",
-    "task": "wait for a task of a remote server, or cancel it",
-    "inspect": "show a remote server on a web page",
-    "login": "sign in to a remote server, once",
-    "logout": "sign out of a remote server",
-    "whoami": "show the sign-in at a remote server, or list all",
-    "read": "print the reply of any server as the generic response",
-    "sheet": "fill character sheets, and list the fields of a form",
-    "schema": "print the JSON Schema of what a tool answers",
-    "token": "make a bearer token for the callers of a server",
-    "install": "write a server into the configuration of an MCP client",
-    "completion": "print a completion script for a shell",
+COMMANDS: Final = {
+    "Serve tools": {
+        "serve": "Serve tools over stdio or HTTP",
+        "install": "Add a server to the configuration of an MCP client",
+        "token": "Create bearer tokens for the clients of a server",
+    },
+    "Use a server": {
+        "tools": "List the tools of servers",
+        "call": "Call a tool and print its result",
+        "resources": "List the resources of servers",
+        "read-resource": "Read a resource",
+        "prompts": "List the prompts of servers",
+        "get-prompt": "Print the messages of a prompt",
+        "task": "Wait for a task, or cancel it",
+        "inspect": "Open a web page to try a server on",
+    },
+    "Sign in": {
+        "login": "Sign in to a server",
+        "logout": "Sign out of a server",
+        "whoami": "Show where you are signed in, and as whom",
+    },
+    "Read and fill": {
+        "read": "Normalise the replies of any server into one JSON shape",
+        "schema": "Print the JSON Schema of a response format",
+        "sheet": "Fill D&D 5e character sheets",
+    },
+    "This installation": {
+        "doctor": "Check the installation, and the MCP clients that use it",
+        "completion": "Print a completion script for a shell",
+    },
 }
+VERBS: Final = {verb: summary for group in COMMANDS.values() for verb, summary in group.items()}
+"""The commands with their summaries; each is the module of that name."""
+_SUMMARY: Final = (
+    "Serve tools to MCP clients, call the tools of any MCP server, and read their replies in one"
+    " JSON shape."
+)
 _EXAMPLES: Final = """\
-examples:
-  accord serve shop:server                  the object `server` of module shop
-  accord serve shop:server other:server     several targets as one server
-  accord serve shop.py --http 127.0.0.1:8000
-  accord serve shop.db --read-only          a database as tools
-  accord tools shop:server                  list its tools
-  accord call shop:server add '{"a": 2, "b": 3}'
-  accord inspect 'npx some-server'          a page to try its tools on
-  accord login https://mcp.example.com/mcp  sign in before calling its tools
-  accord read reply.json --table            any reply in one structure
-  accord sheet thorin.json -o thorin.pdf    fill a character sheet
-  accord schema generic --for n8n           for its Structured Output Parser
+  accord serve shop.py                         # the Server in a Python file, over stdio
+  accord serve shop.db --http 127.0.0.1:8000   # a database, over HTTP, with a web page
+  accord tools 'npx -y some-server'            # the tools of any MCP server
+  accord call shop.py price item=rope count:=3
+  accord install claude-desktop shop.py
+  accord help call                             # the options of a command
 """
-
-
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line."""
-
-    def error(self, message: str) -> NoReturn:
-        print(f"{self.prog}: {message} (see {self.prog} --help)", file=sys.stderr)
-        sys.exit(2)
-
-
-class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """A formatter as wide as the terminal; argparse would import shutil to find that out."""
-
-    def __init__(self, prog: str, **settings: Any) -> None:
-        super().__init__(prog, **{"width": _width()} | settings)
-
-
-def _width() -> int:
-    """Return the columns of the terminal, less two."""
-    columns = os.environ.get("COLUMNS", "")
-    if columns.isdecimal() and int(columns):
-        return int(columns) - 2
-    with contextlib.suppress(OSError, ValueError):
-        if sys.__stdout__ is not None:
-            return (os.get_terminal_size(sys.__stdout__.fileno()).columns or 80) - 2
-    return 78
+_HELP: Final = ("-h", "--help", "help")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     argv = sys.argv[1:] if arguments is None else list(arguments)
+    _escape_unencodable()
+    if len(argv) > 1 and argv[0] == "help":
+        argv = [argv[1], "--help"]
     if not argv or argv[0] not in VERBS:
-        parser = _top_level_parser()
-        parser.parse_args(argv)
-        parser.error("the verb must come first")
+        return _without_command(argv)
     verb, *options = argv
     try:
         with gc_disabled():
@@ -120,7 +112,6 @@ def run_parsed(
     run: Callable[[argparse.Namespace], int] | None = None,
 ) -> int:
     """Run a verb, or `run` in its place; print errors as one line, and return the exit code."""
-    _escape_unencodable()
     try:
         code: int = (run or _module(verb).run)(options)
         with contextlib.suppress(AttributeError, ValueError):  # a tool may have closed it
@@ -131,29 +122,33 @@ def run_parsed(
         print(f"accord {verb}: {visible(str(error), keeps_lines=True)}", file=sys.stderr)
         return 1 if isinstance(error, LifespanError) else 2
     except OSError as error:  # the pipe is closed, or the disk is full
-        with contextlib.suppress(AttributeError, OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_stdout()
         if not isinstance(error, BrokenPipeError):
             print(f"accord {verb}: {error.strerror or error}", file=sys.stderr)
         return 1
     return code
 
 
-def parser_of(verb: str) -> argparse.ArgumentParser:
-    """Return the parser for the arguments of a verb."""
+def discard_stdout() -> None:
+    """Send what is left for standard output nowhere: its reader has left."""
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def parser_of(verb: str) -> Parser:
+    """Return the parser for the arguments of a command."""
     module = _module(verb)
-    parser = _Parser(
-        prog=f"accord {verb}",
-        description=VERBS[verb],
-        epilog=module.EXAMPLES,
-        formatter_class=_Formatter,
+    parser = Parser(
+        prog=f"accord {verb}", description=f"{VERBS[verb]}.", epilog=module.EXAMPLES, add_help=False
     )
     module.add_arguments(parser)
+    parser.add_argument("-h", "--help", action="help", help="show this help")
     return parser
 
 
 def _module(verb: str) -> Any:
-    return importlib.import_module(f"accord.cli.{verb}")  # a verb imports only what it needs
+    """Import the module of a command, which imports only what it needs."""
+    return importlib.import_module(f"accord.cli.{verb.replace('-', '_')}")
 
 
 def _escape_unencodable() -> None:
@@ -163,21 +158,21 @@ def _escape_unencodable() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _top_level_parser() -> argparse.ArgumentParser:
-    """Return the parser for `accord` without a verb: --help and --version."""
-    verbs = "\n".join(f"  {verb:10} {summary}" for verb, summary in VERBS.items())
-    parser = _Parser(
-        prog="accord",
-        description="One response contract for MCP tools: serve them, call them, read them.",
-        epilog=f"verbs:\n{verbs}\n\n{_EXAMPLES}",
-        formatter_class=_Formatter,
-    )
-    parser.add_argument("--version", action="version", version=f"accord {_version()}")
-    parser.add_argument("verb", choices=list(VERBS), metavar="VERB", help="one of the verbs below")
-    return parser
+def _without_command(argv: Sequence[str]) -> int:
+    """Answer `accord` without a command: help, the version, or what is wrong."""
+    if not argv or argv[0] in _HELP:
+        from accord.cli.help import overview
 
+        write_out(overview(_SUMMARY, COMMANDS, _EXAMPLES))
+        return 0
+    if argv[0] in ("-V", "--version"):
+        from accord.extras import version_text
 
-def _version() -> str:
-    from importlib.metadata import version  # 20 ms that only --version and --help need
-
-    return version("accord-mcp")
+        write_out(version_text())
+        return 0
+    is_option = argv[0].startswith("-")
+    kind = "option" if is_option else "command"
+    known = ("--help", "--version") if is_option else VERBS
+    guess = did_you_mean(argv[0], known) or f"; one of {', '.join(known)}"
+    print(f"accord: there is no {kind} {argv[0]!r}{guess} (see accord --help)", file=sys.stderr)
+    return 2

@@ -3,64 +3,47 @@
 import argparse
 import logging
 import os
-import threading
 from pathlib import Path
 from typing import Any, Final
 
 from accord.cli import targets
+from accord.cli.values import header, seconds
 from accord.errors import ContractError
 from accord.serve.shutdown import DEFAULT_GRACE
 from accord.signing import Key, Signer
 
 log = logging.getLogger("accord")
 
-GRACE_HELP: Final = "time for the lifespan and left threads to end after the output"
+GRACE_HELP: Final = "time for the lifespan and remaining threads to end after the output"
 """The help of --grace for commands that call a server in this process."""
 _KEY_BYTES: Final = 32
-_MAX_COUNT: Final = 1_000
 FORM_OPTIONS: Final = ("template", "map", "paper", "font")
 _REPLY_TIMEOUT: Final = 30.0
 """Default seconds to wait for each reply of a remote server."""
 
 
 def add_remote_options(parser: argparse.ArgumentParser, *, timeout: str = "") -> None:
-    """Add the options for a remote server; `timeout` is appended to the help of --timeout."""
-    group = parser.add_argument_group("for a remote server")
+    """Add the options of a connection; `timeout` is appended to the help of --timeout."""
+    group = parser.add_argument_group("Servers at a URL or command line")
     group.add_argument(
         "--header",
         action="append",
         default=[],
         type=header,
         metavar="NAME:VALUE",
-        help="send this header to a URL; may be repeated",
+        help="header of each request to a URL; may be repeated",
     )
     group.add_argument(
         "--timeout",
         type=seconds,
         metavar="SECONDS",
-        help=f"how long to wait for each reply (default {_REPLY_TIMEOUT:g}{timeout})",
+        help=f"time limit for each reply (default {_REPLY_TIMEOUT:g}{timeout})",
     )
 
 
 def reply_timeout(options: argparse.Namespace) -> float:
     """Return the seconds to wait for each reply of a remote server."""
     return _REPLY_TIMEOUT if options.timeout is None else float(options.timeout)
-
-
-def header(text: str) -> tuple[str, str]:
-    """Parse `Authorization: Bearer …` into name and value."""
-    name, colon, value = text.partition(":")
-    if not colon or not name.strip():
-        raise ValueError(text)
-    return name.strip(), value.strip()
-
-
-def seconds(text: str) -> float:
-    """Parse a number of seconds."""
-    number = float(text)
-    if not 0 <= number < threading.TIMEOUT_MAX:
-        raise ValueError(text)
-    return number
 
 
 def add_grace_argument(parser: argparse.ArgumentParser, purpose: str) -> None:
@@ -74,14 +57,6 @@ def add_grace_argument(parser: argparse.ArgumentParser, purpose: str) -> None:
     )
 
 
-def count(text: str) -> int:
-    """Parse a number of things, at least one."""
-    number = int(text)
-    if not 1 <= number <= _MAX_COUNT:
-        raise ValueError(text)
-    return number
-
-
 def add_key_argument(parser: argparse.ArgumentParser) -> None:
     """Add the option --key-file."""
     parser.add_argument(
@@ -89,8 +64,8 @@ def add_key_argument(parser: argparse.ArgumentParser) -> None:
         type=Path,
         action="append",
         metavar="FILE",
-        help="the key that cursors and session ids are signed with, and stored tasks encrypted;"
-        " created if it does not exist. May be repeated: what an older key has signed stays valid",
+        help="file with the key that signs cursors and session ids and encrypts stored tasks;"
+        " created if it does not exist. May be repeated: what older keys have signed stays valid",
     )
 
 
@@ -141,35 +116,36 @@ def add_form_arguments(parser: argparse._ArgumentGroup) -> None:
         "--template",
         type=Path,
         metavar="PDF",
-        help="a fillable form to use instead of ours: the official one, or any with --map",
+        help="fillable PDF form to use instead of the bundled one: the official sheet, or any form"
+        " with --map",
     )
     parser.add_argument(
         "--map",
         type=Path,
         metavar="TOML",
-        help="what the fields of that form are for; `accord sheet --fields` lists them",
+        help="mapping file for the fields of that form; `accord sheet --fields` prints a draft",
     )
     parser.add_argument(
-        "--paper", choices=["a4", "letter"], help="the paper of our own form (default a4)"
+        "--paper", choices=["a4", "letter"], help="paper size of the bundled form (default a4)"
     )
     parser.add_argument(
         "--font",
         action="append",
         type=Path,
         metavar="TTF",
-        help="a font for letters that ours lack (we have Latin, Greek, Cyrillic, Hebrew, Arabic,"
-        " Georgian, Armenian, Chinese and Japanese); may be repeated",
+        help="font for characters that the bundled fonts lack (they have Latin, Greek, Cyrillic,"
+        " Hebrew, Arabic, Georgian, Armenian, Chinese and Japanese); may be repeated",
     )
 
 
 def add_sheet_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the target `sheets`."""
-    group = parser.add_argument_group("for the target `sheets`, which fills character sheets")
+    group = parser.add_argument_group("The target sheets")
     group.add_argument(
         "--out",
         type=Path,
         metavar="DIR",
-        help="the folder that sheets are written to; created if missing (default: this one)",
+        help="folder for the sheets; created if it does not exist (default: this folder)",
     )
     add_form_arguments(group)
 

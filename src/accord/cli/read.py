@@ -1,27 +1,26 @@
 """`accord read`: prints one reply, or many, as the generic response, a table, or the answer."""
 
 import argparse
-import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from accord.cli.reading_table import available_columns
+from accord.cli.reading_table import available_columns, table
 from accord.cli.terminal import StatusLine, for_stdout, visible
 from accord.cli.transcript_encoding import Task, encode_reply, to_text
 from accord.cli.transcript_input import Input
 from accord.cli.transcript_output import Target, open_output
 from accord.cli.transcripts import write_readings
+from accord.cli.values import processes
 from accord.errors import ContractError
 from accord.reader import Reading
 from accord.reader.report import to_json
 
 EXAMPLES: Final = """\
-examples:
   accord read reply.json --tool discord_list_channels
   accord read reply.json --tool discord_list_channels --table
   some-command | accord read -
@@ -30,7 +29,6 @@ examples:
   accord read replies.jsonl --to csv | head
 """
 _STDIN: Final = "-"
-_MAX_JOBS: Final = 1_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,17 +36,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="a reply, or JSON Lines of many; - reads standard input",
+        help="file with a reply, or with a reply in each line (JSON Lines); - reads standard input",
     )
-    parser.add_argument("--tool", metavar="NAME", help="the tool that was called")
-    parser.add_argument(
-        "--arguments", metavar="JSON", help="the arguments it was called with, a JSON object"
-    )
-    parser.add_argument("--table", action="store_true", help="print a table for a person")
+    parser.add_argument("--tool", metavar="NAME", help="name of the tool that was called")
+    parser.add_argument("--arguments", metavar="JSON", help="arguments of the call, a JSON object")
+    parser.add_argument("--table", action="store_true", help="print a table")
     parser.add_argument(
         "--full",
         action="store_true",
-        help="print the origin, confidence, findings and rules, too",
+        help="also print origin, confidence, findings and rules",
     )
     parser.add_argument(
         "--lines",
@@ -58,42 +54,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check", action="store_true", help="exit with code 1 if a reply is an error"
     )
-    _add_transcript_arguments(parser.add_argument_group("for many replies"))
+    _add_transcript_arguments(parser.add_argument_group("Many replies"))
 
 
 def _add_transcript_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--jobs",
-        type=jobs,
+        type=processes,
         default=1,
         metavar="N",
-        help="read lines in N processes at once, in order; 0 is one per core (default %(default)s)",
+        help="number of processes that read lines, in order; 0 is one for each core (default"
+        " %(default)s)",
     )
     group.add_argument(
         "--to",
         choices=["json", "csv", "arrow", "parquet"],
         metavar="FORMAT",
-        help="json (the default), or a table with fixed columns: csv, arrow or parquet; the last"
-        " two need the extra accord-mcp[arrow]",
+        help="output format: json (default), or a table with fixed columns: csv, arrow or parquet;"
+        " the last two require the extra arrow",
     )
     group.add_argument(
         "-o",
         "--output",
         metavar="FILE",
-        help="write to a file, which is replaced when everything was read",
+        help="write to this file, which is replaced once everything has been read",
     )
-
-
-def jobs(text: str) -> int:
-    """Parse a number of processes; 0 is one for each core that this process may use."""
-    number = int(text)
-    if not 0 <= number <= _MAX_JOBS:
-        raise ValueError(text)
-    if number:
-        return number
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def run(options: argparse.Namespace) -> int:
@@ -161,15 +146,36 @@ def print_reading(reading: Reading) -> None:
     print(end=to_text(reading))
 
 
-def print_answer(reading: Reading) -> None:
-    """Print the data to standard output, messages and warnings to standard error."""
+def print_table(reading: Reading, saved: Sequence[str] = ()) -> None:
+    """Print a table to standard output, and the names of saved files to standard error."""
+    for line in table(reading):
+        print(line, flush=True)
+    for line in saved:
+        print(visible(line), file=sys.stderr)
+
+
+def print_answer(reading: Reading, saved: Sequence[str] = ()) -> None:
+    """Print the data to standard output, messages and warnings to standard error.
+
+    `saved` names the files in which binary content is; other attachments are described.
+    """
     attachments = (reading.response.metadata or {}).get("attachments", ())
     if not reading.is_failure and not (reading.value is None and attachments):
         print(_data(reading.value), flush=True)
     for line in _failure(reading) if reading.is_failure else _message(reading):
         print(line, file=sys.stderr)
-    for line in _notes(reading, attachments):
+    for line in _notes(reading, attachments if not saved else _described(attachments)):
         print(line, file=sys.stderr)
+    for line in saved:
+        print(visible(line), file=sys.stderr)
+
+
+def _described(attachments: Any) -> Iterator[Any]:
+    """Yield the attachments that are not binary content."""
+    for each in attachments:
+        inner = each.get("resource") if isinstance(each, dict) else None
+        if "bytes" not in each and "bytes" not in (inner if isinstance(inner, dict) else ()):
+            yield each
 
 
 def _data(value: Any) -> str:

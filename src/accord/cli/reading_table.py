@@ -4,7 +4,8 @@ import os
 import shutil
 import sys
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Final
 
 from accord.cli.terminal import visible
@@ -119,12 +120,16 @@ def _rows(items: Sequence[Any], room: int) -> Iterator[str]:
     names: dict[str, None] = {}
     for item in items:
         if not isinstance(item, dict):
-            yield from _grid([(_cell(each),) for each in items], room)
+            right = {0} if _are_numbers(items) else ()
+            yield from _grid([(_cell(each),) for each in items], room, right)
             return
         names.update(dict.fromkeys(item))
     shown, left = _fitting(list(names), room)
     head = tuple(visible(name) for name in shown)
-    yield from _grid([head, *(_row(item, shown) for item in items)], room)
+    right = {
+        at for at, name in enumerate(shown) if _are_numbers([item.get(name) for item in items])
+    }
+    yield from _grid([head, *(_row(item, shown) for item in items)], room, right)
     if left:
         yield _shorten(f"{_GAP}not shown: {', '.join(map(visible, left))}", room)
 
@@ -133,14 +138,25 @@ def _row(item: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
     return tuple(_cell(item[name]) if name in item else "" for name in names)
 
 
+def _are_numbers(values: Sequence[Any]) -> bool:
+    """True if all values that are not null are numbers, and there is one."""
+    given = [value for value in values if value is not None]
+    return bool(given) and all(
+        isinstance(value, int | float | Decimal) and not isinstance(value, bool) for value in given
+    )
+
+
 def _fitting(names: list[str], room: int) -> tuple[list[str], list[str]]:
     """Split columns into those that fit and those that do not."""
     most = max((room - len(_GAP)) // (_MIN_WIDTH + len(_GAP)), 1)
     return names[:most], names[most:]
 
 
-def _grid(rows: Sequence[tuple[str, ...]], room: int) -> Iterator[str]:
-    """Yield aligned rows; the widest columns are shortened until all fit."""
+def _grid(rows: Sequence[tuple[str, ...]], room: int, right: Collection[int] = ()) -> Iterator[str]:
+    """Yield aligned rows; the widest columns are shortened until all fit.
+
+    `right` are the columns that are aligned on their right side.
+    """
     widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
     over = sum(widths) + len(_GAP) * len(widths) - room
     while over > 0 and max(widths) > _MIN_WIDTH:
@@ -151,7 +167,10 @@ def _grid(rows: Sequence[tuple[str, ...]], room: int) -> Iterator[str]:
         widths = [width - cut if width == widest else width for width in widths]
         over -= cut * many
     for row in rows:
-        cells = [_padded(_shorten(cell, w), w) for cell, w in zip(row, widths, strict=True)]
+        cells = [
+            _padded(_shorten(cell, width), width, is_right=at in right)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
         yield (_GAP + _GAP.join(cells)).rstrip()
 
 
@@ -182,5 +201,6 @@ def _shorten(text: str, width: int) -> str:
     return "".join(head) + "…"
 
 
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - _width(text))
+def _padded(text: str, width: int, *, is_right: bool) -> str:
+    blanks = " " * (width - _width(text))
+    return blanks + text if is_right else text + blanks

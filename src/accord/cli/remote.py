@@ -9,12 +9,13 @@ from typing import Any, Final, NamedTuple
 
 from accord.auth.sign_in import SignIn, browser
 from accord.cli import targets
+from accord.cli.arguments import arguments_of, needs_schema, unknown_tool
 from accord.cli.elicitation import TerminalUser
 from accord.cli.targets import Target
 from accord.cli.terminal import StatusLine, visible
 from accord.client import Client, Reply, TaskStatus
 from accord.client.tasks import task_in
-from accord.errors import ContractError, PeerError
+from accord.errors import ContractError, MCPError, PeerError
 
 _CANCEL_CHECKS: Final = 20
 _CANCEL_PAUSE: Final = 0.1  # seconds
@@ -74,27 +75,47 @@ def auth_for(
 def call(
     target: str,
     tool: str,
-    arguments: Mapping[str, Any],
+    words: Sequence[str],
     *,
     headers: Mapping[str, str],
     revision: str | None,
     within: float,
-) -> Reply:
-    """Return the reply to one call; its questions are asked at the terminal.
+) -> tuple[Reply, Mapping[str, Any]]:
+    """Return the reply to one call, and its arguments; questions are asked at the terminal.
 
-    Ctrl-C ends the server's process first; a task of a server at a URL goes on.
+    Words such as `count=3` are read as the listed schema of the tool says. Ctrl-C ends the server's
+    process first; a task of a server at a URL goes on.
     """
+    given = None if needs_schema(words) else arguments_of(words)
 
-    async def main() -> Reply:
+    async def main() -> tuple[Reply, Mapping[str, Any]]:
         async with _asking_client(target, line, headers, within, revision) as client:
+            arguments = given
+            if arguments is None:
+                arguments = arguments_of(words, await _schema(client, tool))
             reply = await client.call_tool_raw(
                 tool, arguments, on_progress=line.progress, task=True
             )
             started = task_in(reply)
-            return reply if started is None else await _wait(client, target, started.id, line)
+            if started is not None:
+                reply = await _wait(client, target, started.id, line)
+            return reply, arguments
 
     with StatusLine(f"calling {visible(tool)}") as line:
         return asyncio.run(main())
+
+
+async def _schema(client: Client, name: str) -> Mapping[str, Any]:
+    """Return the input schema of a tool, page by page; empty if the server lists no tools."""
+    known: list[str] = []
+    try:
+        async for tool in client.list_tools():
+            if tool.name == name:
+                return tool.input_schema
+            known.append(tool.name)
+    except MCPError:
+        return {}
+    raise ContractError(unknown_tool(name, known))
 
 
 def wait_for_task(target: str, task_id: str, *, headers: Mapping[str, str], within: float) -> Reply:

@@ -9,7 +9,6 @@ from accord.errors import ContractError
 from accord.model import schemas
 
 EXAMPLES: Final = """\
-examples:
   accord schema response-v2
   accord schema generic --for n8n
   accord schema generic --wrapped
@@ -34,12 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--for",
         choices=["n8n"],
         dest="reader",
-        help="write it for n8n's Structured Output Parser: no references, no conditions",
+        help="write it for n8n's Structured Output Parser: without references and conditions",
     )
     parser.add_argument(
         "--wrapped",
         action="store_true",
-        help='put it into {"name": ..., "strict": false, "schema": ...}, as model APIs take it',
+        help='wrap it in {"name": ..., "strict": false, "schema": ...}, as model APIs take it',
     )
 
 

@@ -19,12 +19,13 @@ from accord.cli.options import (
     add_grace_argument,
     add_key_argument,
     add_sheet_arguments,
-    count,
     key_from,
     sheet_options,
 )
+from accord.cli.parsing import Parser
 from accord.cli.targets import Target
 from accord.cli.tool_names import warn_of_names
+from accord.cli.values import count, size
 from accord.errors import ContractError
 from accord.profiles import PROFILES
 from accord.serve import stdio
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("accord")
 
 EXAMPLES: Final = """\
-examples:
   accord serve shop:server
   accord serve shop.py:server other:server --name shops
   accord serve shop:server --http 127.0.0.1:8000
@@ -68,98 +68,102 @@ _NO_KEY: Final = (
 _CONTRACTS: Final = {"v1": "plain", "v2": "envelope", None: None}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the verb."""
+def add_arguments(parser: Parser) -> None:
+    """Add the arguments of the command."""
+    parser.targets = True
     parser.add_argument(
         "targets",
         nargs="+",
         metavar="TARGET",
-        help=f"{targets.HELP}; reader, which reads the replies of any server, with --http;"
-        f" {targets.FILE_HELP}; a foreign server: a URL, or a command line in quotes",
+        help=f"{targets.HELP}; also reader, which normalises replies over HTTP",
     )
-    parser.add_argument("--name", help="the name of the server")
-    parser.add_argument("--server-version", metavar="VERSION", help="the version of the server")
+    parser.add_argument("--name", help="name of the server")
+    parser.add_argument("--server-version", metavar="VERSION", help="version of the server")
+    add_key_argument(parser)
     parser.add_argument(
+        "--store",
+        metavar="STORE",
+        help="where tasks are stored: memory (default), sqlite:PATH for processes of one machine,"
+        " redis://HOST:PORT/N for several machines; workers share a file by default",
+    )
+    parser.add_argument(
+        "--telemetry",
+        action="store_true",
+        help="count calls, for envelopes, OpenTelemetry spans and /metrics",
+    )
+    add_grace_argument(
+        parser, "time for running calls and the lifespan to end after the input has ended"
+    )
+    _add_http_arguments(parser.add_argument_group("HTTP"))
+    add_auth_arguments(parser)
+    _add_result_arguments(parser.add_argument_group("Results"))
+    add_foreign_arguments(parser)
+    databases.add_arguments(parser)
+    add_sheet_arguments(parser)
+
+
+def _add_http_arguments(group: argparse._ArgumentGroup) -> None:
+    """Add the options of serving over HTTP."""
+    group.add_argument(
         "--http",
         metavar="HOST:PORT",
         help="serve over HTTP instead of stdio: MCP at /mcp, the reader at /read, a web page at /",
     )
-    parser.add_argument(
+    group.add_argument(
         "--workers",
         type=count,
         default=1,
         metavar="N",
-        help="with --http: serve with N processes on the one port (default 1)",
+        help="number of worker processes (default 1)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--stateless",
         action="store_true",
-        help="with --http: give no client a session; every request is served on its own",
+        help="use no sessions; each request is served by itself",
     )
-    parser.add_argument(
+    group.add_argument(
         "--reload",
         action="store_true",
-        help="with --http: start again when the source of the target changes, for development: a"
-        " Python file, accord.toml or saved queries",
+        help="restart when Python files, accord.toml or saved queries change; for development",
     )
-    parser.add_argument("--no-page", action="store_true", help="with --http: leave out the page")
-    parser.add_argument(
+    group.add_argument("--no-page", action="store_true", help="do not serve the web page")
+    group.add_argument(
         "--allow-host",
         action="append",
         default=[],
         metavar="NAME",
-        help="with --http: accept this Host too; may be repeated",
+        help="accept this name in the Host header as well; may be repeated",
     )
-    parser.add_argument(
+    group.add_argument(
         "--log-format",
         choices=["text", "json"],
-        help="with --http: the format of the access log (default text)",
-    )
-    add_auth_arguments(parser)
-    _add_answer_arguments(parser)
-    add_foreign_arguments(parser)
-    databases.add_arguments(parser)
-    add_sheet_arguments(parser)
-    add_grace_argument(
-        parser, "time for running calls and the lifespan to finish after the input has ended"
+        help="format of the access log (default text)",
     )
 
 
-def _add_answer_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options for rendering answers and limiting their size."""
-    rendering = parser.add_mutually_exclusive_group()
+def _add_result_arguments(group: argparse._ArgumentGroup) -> None:
+    """Add the options for the format of results and their size."""
+    rendering = group.add_mutually_exclusive_group()
     rendering.add_argument(
         "--profile",
         choices=list(PROFILES),
-        help="how answers are rendered, unless the client or the tool asks for another profile",
+        help="format of results, unless the client or the tool asks for another",
     )
     rendering.add_argument(
         "--contract",
         choices=["v1", "v2"],
         help="v2 is --profile envelope (response-v2), v1 is --profile plain",
     )
-    parser.add_argument(
+    group.add_argument(
         "--no-structure",
         action="store_true",
-        help="send text only, without structuredContent",
+        help="send results as text only, without structuredContent",
     )
-    parser.add_argument(
+    group.add_argument(
         "--max-bytes",
-        type=int,
+        type=size,
         metavar="BYTES",
-        help="the maximum size of an answer's text (default 262144)",
-    )
-    add_key_argument(parser)
-    parser.add_argument(
-        "--store",
-        metavar="STORE",
-        help="where tasks are kept: memory (default), sqlite:PATH for the processes of a machine,"
-        " redis://HOST:PORT/N for those of several; with --workers, a file of theirs by default",
-    )
-    parser.add_argument(
-        "--telemetry",
-        action="store_true",
-        help="count calls, and show them in envelopes, in spans and at /metrics",
+        help="maximum size of the text of a result (default 262144)",
     )
 
 

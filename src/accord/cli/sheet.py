@@ -14,13 +14,13 @@ import msgspec
 
 from accord.cli.options import add_form_arguments, form_options
 from accord.cli.terminal import ProgressBar, StatusLine, visible
+from accord.cli.values import processes
 from accord.errors import ContractError
 
 if TYPE_CHECKING:
     from accord.cli.sheet_filler import JobResult, SheetJob
 
 EXAMPLES: Final = """\
-examples:
   accord sheet thorin.json -o thorin.pdf
   accord sheet party/*.json -o sheets --png
   accord sheet thorin.json --template 5E_CharacterSheet_Fillable.pdf
@@ -34,40 +34,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="*",
         metavar="FILE",
-        help="a character as JSON: `character_data` of the tool, or all of its arguments;"
-        " - reads standard input",
+        help="character as JSON: `character_data` of the tool, or all of its arguments; - reads"
+        " standard input",
     )
     parser.add_argument(
         "-o",
         "--output",
         type=Path,
         metavar="PATH",
-        help="the sheet to write; a folder for several (default: this folder, named as the files)",
+        help="file of the sheet; a folder for several sheets (default: this folder, names as those"
+        " of the files)",
     )
-    parser.add_argument("--png", action="store_true", help="make a picture of each page, too")
+    parser.add_argument("--png", action="store_true", help="also write an image of each page")
     parser.add_argument(
-        "--fields", type=Path, metavar="PDF", help="list the fields of a form, and fill nothing"
+        "--fields", type=Path, metavar="PDF", help="list the fields of a form, without filling one"
     )
-    parser.add_argument("--explain", action="store_true", help="say how each figure came about")
-    parser.add_argument("--json", action="store_true", help="print the tool's whole report")
     parser.add_argument(
-        "--allow-rule-violations", action="store_true", help="fill in what breaks the rules, too"
+        "--explain", action="store_true", help="print how each field was calculated"
+    )
+    parser.add_argument("--json", action="store_true", help="print the whole report of the tool")
+    parser.add_argument(
+        "--allow-rule-violations",
+        action="store_true",
+        help="fill the sheet even if the character violates rules",
     )
     parser.add_argument(
         "--allow",
         action="append",
         default=[],
         metavar="PATH",
-        help="allow a single violation (abilities.strength); may be repeated",
+        help="allow one violation, by its path (abilities.strength); may be repeated",
     )
     parser.add_argument(
         "--jobs",
-        type=int,
+        type=processes,
         default=os.cpu_count() or 1,
         metavar="N",
-        help="how many processes fill sheets (default: one for each core)",
+        help="number of processes (default: one for each core)",
     )
-    add_form_arguments(parser.add_argument_group("the form"))
+    add_form_arguments(parser.add_argument_group("The form"))
 
 
 def run(options: argparse.Namespace) -> int:

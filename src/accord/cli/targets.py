@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from accord.cli import databases
-from accord.errors import ContractError, reason_of
+from accord.errors import ContractError, did_you_mean, reason_of
 from accord.server import Server, combine
 
 if TYPE_CHECKING:
@@ -31,14 +31,27 @@ _NO_OPTIONS: Final[Mapping[str, Any]] = MappingProxyType({})
 
 _DEFAULT_NAME: Final = "server"
 
-HELP: Final = (
-    f"MODULE:NAME or FILE.py:NAME of a Server (NAME is `server` if left out); {databases.HELP};"
-    " django:SETTINGS of a Django REST framework project; sheets, which fills character sheets;"
-    " NAME= before it gives its tools the prefix NAME_"
+FORMS: Final = (
+    ("shop:server", "the Server `server` in the module shop; `server` is the default"),
+    ("shop.py:server", "the Server in a Python file"),
+    ("shop.db", "a SQLite database; also sqlite:///shop.db"),
+    ("postgresql://user@host/db", "a PostgreSQL database"),
+    ("django:shop.settings", "the Django REST framework views of a project"),
+    ("sheets", "the tool that fills D&D 5e character sheets"),
+    ("https://example.com/mcp", "an MCP server at a URL"),
+    ("'npx -y some-server'", "an MCP server that is started by a command line"),
+    ("accord.toml", "several targets, each with its options"),
+    ("mcp.json", "the MCP servers in the configuration file of a client"),
+    ("NAME=TARGET", "a target whose tools and prompts get the prefix NAME_"),
 )
-FILE_HELP: Final = "accord.toml: several targets, one table each; mcp.json: foreign servers"
+"""What a target can be, for help texts."""
+HELP: Final = "see Targets below"
+LOCAL_HELP: Final = (
+    "what the client starts: a Server (shop:server, shop.py), a database (shop.db,"
+    " postgresql://user@host/db), django:SETTINGS, sheets, accord.toml or mcp.json"
+)
 DJANGO: Final = "django"
-REMOTE_HELP: Final = "a remote server: a URL, or a command line in quotes"
+REMOTE_HELP: Final = "an MCP server: a URL, or a command line in quotes"
 READER: Final = "reader"
 """The target that reads replies over HTTP, and has no tools."""
 SHEETS: Final = "sheets"
@@ -421,10 +434,31 @@ def _load_module(target: str) -> Server:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # user code may raise anything
-        raise ContractError(f"could not import {target}: {reason_of(error)}") from error
+        guess = _guess(location) if _is_missing(error, location) else ""
+        raise ContractError(f"could not import {target}: {reason_of(error)}{guess}") from error
     if isinstance(found, Server):
         return found
     raise ContractError(f"{target}: {_describe_servers(location, module, '.'.join(path), found)}")
+
+
+def _is_missing(error: BaseException, location: str) -> bool:
+    """True if the module or file itself is missing, not one that it imports."""
+    if isinstance(error, ModuleNotFoundError):
+        return error.name == location.partition(".")[0]
+    return isinstance(error, FileNotFoundError) and not Path(location).exists()
+
+
+def _guess(location: str) -> str:
+    """Return a suggestion if a file, module or reserved name is near."""
+    try:
+        names = os.listdir(Path(location).parent)  # noqa: PTH208 - names alone
+    except OSError:
+        names = []
+    folder, _, name = location.rpartition("/")
+    suffix = ".py"
+    known = {each if name.endswith(suffix) else each.removesuffix(suffix) for each in names}
+    near = did_you_mean(name, {*known, *_RESERVED})
+    return near.replace("'", f"'{folder}/", 1) if folder else near
 
 
 def _require_module(target: str, location: str) -> None:
@@ -478,6 +512,7 @@ def _import_file(path: Path) -> ModuleType:
 def _describe_servers(location: str, module: Any, name: str, found: object) -> str:
     servers = [key for key, value in vars(module).items() if isinstance(value, Server)]
     fault = f"there is no {name!r}" if found is None else f"{name!r} is not an accord.Server"
+    fault += did_you_mean(name, servers)
     if not servers:
         return f"{fault}, and {location} has no accord.Server"
     return f"{fault}; {location} has {', '.join(servers)}"

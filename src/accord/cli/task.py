@@ -1,6 +1,7 @@
 """`accord task`: waits for a task of a remote server and prints its answer, or cancels it."""
 
 import argparse
+from pathlib import Path
 from typing import Final
 
 from accord.cli import targets
@@ -8,7 +9,6 @@ from accord.cli.options import add_remote_options, reply_timeout
 from accord.errors import ContractError
 
 EXAMPLES: Final = """\
-examples:
   accord task https://example.com/mcp 786f1c05-…
   accord task https://example.com/mcp 786f1c05-… --cancel
 """
@@ -16,12 +16,20 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the verb."""
-    parser.add_argument("target", metavar="URL", help="the URL of the server")
-    parser.add_argument("task", metavar="ID", help="the id of the task, as accord call printed it")
-    parser.add_argument("--cancel", action="store_true", help="ask the server to end it")
+    parser.add_argument("target", metavar="URL", help="URL of the server")
+    parser.add_argument("task", metavar="ID", help="id of the task, as accord call printed it")
+    parser.add_argument("--cancel", action="store_true", help="ask the server to cancel it")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the raw tool result")
     form.add_argument("--read", action="store_true", help="print the generic response")
+    form.add_argument("--table", action="store_true", help="print a table")
+    parser.add_argument(
+        "--save-to",
+        type=Path,
+        default=Path(),
+        metavar="DIR",
+        help="folder for images, audio and other files in the result (default: this folder)",
+    )
     add_remote_options(parser)
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Final
 
 EXAMPLES: Final = """\
-examples:
   accord token add ci --scope shop:read --file tokens.toml
   accord serve shop.db --http 127.0.0.1:8000 --token-file tokens.toml --scope shop:read
 """
@@ -14,21 +13,21 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the verb."""
-    parser.add_argument("action", choices=["add"], help="what to do")
-    parser.add_argument("name", metavar="NAME", help="who the token is for, as calls are logged")
+    parser.add_argument("action", choices=["add"], help="add a token")
+    parser.add_argument("name", metavar="NAME", help="name of the caller, for logs")
     parser.add_argument(
         "--scope",
         action="append",
         default=[],
         metavar="SCOPE",
-        help="a scope of the token; may be repeated",
+        help="scope of the token; may be repeated",
     )
     parser.add_argument(
         "--file",
         type=Path,
         default=Path("tokens.toml"),
         metavar="TOML",
-        help="the token file, created if missing (default tokens.toml)",
+        help="token file; created if it does not exist (default tokens.toml)",
     )
 
 

@@ -1,18 +1,17 @@
 """`accord tools`: prints the tools of servers as tables, or as JSON."""
 
 import argparse
-import shutil
-import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from itertools import zip_longest
 from typing import Any, Final
 
 from accord.cli import databases, targets
+from accord.cli.listing import counted, described, print_json, print_table, signature
 from accord.cli.logs import log_directly
 from accord.cli.options import GRACE_HELP, add_grace_argument, add_remote_options, reply_timeout
+from accord.cli.parsing import Parser
 from accord.cli.targets import Target
-from accord.cli.terminal import StatusLine, stdout_to_stderr, visible
+from accord.cli.terminal import StatusLine, stdout_to_stderr
 from accord.cli.tool_names import warn_of_names
 from accord.errors import ContractError
 from accord.model.context import ClientInfo
@@ -21,7 +20,6 @@ from accord.revisions import NEWEST
 from accord.server import Server
 
 EXAMPLES: Final = """\
-examples:
   accord tools shop:server
   accord tools shop.py
   accord tools shop.db --read-only
@@ -29,17 +27,16 @@ examples:
   accord tools shop:server --json
   accord tools chinook=chinook.db northwind=northwind.db
 """
-_GAP: Final = "  "
-_MIN_COLUMNS: Final = 40
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the verb."""
+def add_arguments(parser: Parser) -> None:
+    """Add the arguments of the command."""
+    parser.targets = True
     parser.add_argument(
         "targets",
         nargs="+",
         metavar="TARGET",
-        help=f"{targets.HELP}; {targets.FILE_HELP}; or {targets.REMOTE_HELP}",
+        help=targets.HELP,
     )
     parser.add_argument(
         "--json",
@@ -48,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_grace_argument(parser, GRACE_HELP)
     add_remote_options(parser)
-    databases.add_tool_options(parser.add_argument_group("for a database"))
+    databases.add_tool_options(parser.add_argument_group(databases.TITLE))
 
 
 def run(options: argparse.Namespace) -> int:
@@ -72,9 +69,7 @@ def run(options: argparse.Namespace) -> int:
     for peer in remote:
         entries += _list_remote(peer, options)
     if options.json:
-        from accord.reader.report import to_json  # slow to import
-
-        print(visible(to_json(entries, indent=2).decode(), keeps_lines=True), flush=True)
+        print_json(entries)
     warn_of_names(
         (str(each.get("name", "")), _mapping(each.get("inputSchema"))) for each in entries
     )
@@ -96,7 +91,8 @@ def _list_local(
             server.dispatcher.renderer.tool_entry(tool, client) for tool in tools
         ]
         if prints_table:
-            _print(identity.name, identity.version, [_local_row(tool) for tool in tools])
+            rows = [_local_row(tool) for tool in tools]
+            print_table(f"{identity.name} {identity.version}: {counted(len(rows), 'tool')}", rows)
     return entries
 
 
@@ -122,38 +118,15 @@ def _list_remote(target: Target, options: argparse.Namespace) -> Sequence[Mappin
     name, version = (str(found.server.get(key, "")) for key in ("name", "version"))
     entries = [_prefixed(entry, target.prefix) for entry in found.tools]
     if not options.json:
-        title = target.name or name or target.target
-        _print(title, version, [_remote_row(entry) for entry in entries])
+        title = f"{target.name or name or target.target} {version}".rstrip()
+        rows = [_remote_row(entry) for entry in entries]
+        print_table(f"{title}: {counted(len(rows), 'tool')}", rows)
     return entries
 
 
 def _prefixed(entry: Mapping[str, Any], prefix: str) -> Mapping[str, Any]:
     name = entry.get("name")
     return {**entry, "name": prefix + name} if prefix and isinstance(name, str) else entry
-
-
-def _print(name: str, version: str, rows: list[tuple[str, str]]) -> None:
-    count = len(rows)
-    print(visible(f"{f'{name} {version}'.rstrip()}: {count} tool{'' if count == 1 else 's'}"))
-    for line in _table(rows):
-        print(line)
-
-
-def _table(rows: list[tuple[str, str]]) -> Iterator[str]:
-    """Yield two columns that fit the terminal; a signature that is too long is not broken."""
-    columns = max(shutil.get_terminal_size().columns, _MIN_COLUMNS)
-    longest = max((len(call) for call, _ in rows), default=0)
-    width = min(longest, columns // 2 - len(_GAP))
-    room = columns - width - 2 * len(_GAP)
-    for call, description in rows:
-        calls = textwrap.wrap(
-            call, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-        )
-        texts = textwrap.wrap(description, room)
-        if max(map(len, calls)) > width:
-            texts = [""] * len(calls) + texts
-        for left, right in zip_longest(calls, texts, fillvalue=""):
-            yield f"{_GAP}{left:{width}}{_GAP}{right}".rstrip()
 
 
 def _local_row(tool: Tool) -> tuple[str, str]:
@@ -184,11 +157,10 @@ def _row(
 ) -> tuple[str, str]:
     """Return the signature and the description of a tool."""
     required = schema.get("required")
-    is_needed = set(map(str, required)) if isinstance(required, list) else set()
-    takes = [n if n in is_needed else f"{n}?" for n in _mapping(schema.get("properties"))]
+    needed = set(map(str, required)) if isinstance(required, list) else set()
+    takes = [(each, each in needed) for each in _mapping(schema.get("properties"))]
     marks = [("[read-only]", is_read_only), ("[destructive]", is_destructive)]
-    words = [*description.partition("\n\n")[0].split(), *(mark for mark, is_so in marks if is_so)]
-    return visible(f"{name}({', '.join(takes)})"), visible(" ".join(words))
+    return signature(name, takes), described(description, *(mark for mark, is_so in marks if is_so))
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -20,7 +20,6 @@ from accord.cli.remote import require_url
 from accord.cli.terminal import visible
 
 EXAMPLES: Final = """\
-examples:
   accord whoami
   accord whoami https://mcp.example.com/mcp
 """
@@ -30,7 +29,7 @@ _NAMES: Final = ("email", "preferred_username", "sub")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the verb."""
     parser.add_argument(
-        "url", nargs="?", metavar="URL", help="the URL of the server; without it all are listed"
+        "url", nargs="?", metavar="URL", help="URL of the server (default: list all)"
     )
 
 

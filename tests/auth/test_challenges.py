@@ -4,8 +4,9 @@ import asyncio
 import json
 import os
 import re
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import httpx2
@@ -537,6 +538,44 @@ def test_rfc_9110_15_6_4_keys_that_cannot_be_had_are_503(issuer: Issuer) -> None
             assert 1 <= int(response.headers["Retry-After"]) <= 30
             assert response.headers["WWW-Authenticate"] is None
             peer.close()
+
+
+def answering(status: int, body: Any, seconds: float = 0.0) -> Callable[[Any], bool]:
+    def fault(request: Any) -> bool:
+        time.sleep(seconds)
+        with suppress(OSError):  # the server has left
+            send(request, status, body)
+        return True
+
+    return fault
+
+
+@pytest.mark.parametrize("place", ["/jwks", "/.well-known/oauth-authorization-server"])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(answering(200, b"\x00\xff{"), id="garbage"),
+        pytest.param(answering(200, b"[" * 900_000), id="nested"),
+        pytest.param(answering(200, b" " * 1_000_001), id="huge"),
+        pytest.param(answering(200, {"keys": [5]}), id="no keys"),
+        pytest.param(answering(302, b""), id="redirect"),
+        pytest.param(answering(503, b""), id="down"),
+        pytest.param(answering(200, {}, seconds=6), id="slow"),
+    ],
+)
+def test_rfc_9110_15_6_4_whatever_is_wrong_with_the_keys_is_503(
+    place: str, fault: Callable[[Any], bool]
+) -> None:
+    with Issuer() as broken:
+        broken.faults[place] = fault
+        app = guarded.build(auth=verifier_of(broken)).asgi()
+        message = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+        response = asyncio.run(ask(app, broken.token(), message))
+    assert response.status_code == 503
+    assert 1 <= int(response.headers["Retry-After"]) <= 30
+    assert "WWW-Authenticate" not in response.headers
+    text = "The access token cannot be verified now; try again later"
+    assert response.json()["error"]["message"] == text
 
 
 # RFC 7662: introspection

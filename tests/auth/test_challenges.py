@@ -14,7 +14,7 @@ import pytest
 from fastapi import FastAPI
 
 import wire
-from accord import Caller, Server, TokenVerifier
+from accord import Caller, Context, Server, TokenVerifier
 from accord.auth import TokenRequest
 from commands import ACCORD, SAMPLES
 from http_peer import HttpPeer, HttpServer, Response
@@ -519,6 +519,48 @@ def test_an_app_has_a_verifier_of_its_own(issuer: Issuer) -> None:
     assert asyncio.run(ask(app, None, message)).status_code == 401
     assert asyncio.run(ask(app, issuer.token(), message)).status_code == 200
     assert asyncio.run(ask(app, issuer.token(scope="x"), message)).status_code == 403
+
+
+# The caller, as tools, prompts and resources see it
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+@pytest.mark.parametrize("has_verifier", [True, False])
+def test_the_caller_is_the_verified_one_or_none(
+    issuer: Issuer, is_async: bool, has_verifier: bool
+) -> None:
+    server = Server("who", auth=verifier_of(issuer) if has_verifier else None)
+    seen: list[Caller | None] = []
+
+    def look(context: Context) -> str:
+        seen.append(context.caller)
+        return "looked"
+
+    async def look_async(context: Context) -> str:
+        return look(context)
+
+    function = look_async if is_async else look
+    server.tool(name="look")(function)
+    server.prompt(name="look")(function)
+    server.resource("who://look", name="look")(function)
+    app = server.asgi()
+    token = issuer.token(sub="zoe", client_id="agent", scope="a b", team="red")
+    for method, params in (
+        ("tools/call", {"name": "look", "arguments": {}}),
+        ("prompts/get", {"name": "look"}),
+        ("resources/read", {"uri": "who://look"}),
+    ):
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        assert "looked" in asyncio.run(ask(app, token, message)).text
+    assert len(seen) == 3
+    if not has_verifier:
+        assert seen == [None] * 3
+        return
+    for caller in seen:
+        assert caller is not None
+        assert (caller.issuer, caller.subject, caller.client) == (issuer.url, "zoe", "agent")
+        assert caller.scopes == {"a", "b"}
+        assert caller.claims["team"] == "red"
 
 
 # RFC 7235 and 9110: what cannot be known now

@@ -11,7 +11,18 @@ import sys
 import time
 from typing import Any
 
-MISBEHAVING = ("say", "hang", "doze", "leave", "garbage", "huge", "wrong_id", "silence", "chatter")
+MISBEHAVING = (
+    "say",
+    "meta",
+    "hang",
+    "doze",
+    "leave",
+    "garbage",
+    "huge",
+    "wrong_id",
+    "silence",
+    "chatter",
+)
 
 
 def listed(settings: dict[str, Any]) -> list[Any]:
@@ -93,6 +104,10 @@ def main() -> None:
             reply(request_id, json.dumps(page))
         elif method == "tools/call":
             params = message["params"]
+            if params["name"] == "meta":
+                said = {"type": "text", "text": json.dumps(params.get("_meta", {}))}
+                reply(request_id, json.dumps({"content": [said], "_meta": {"theirs": 1}}))
+                continue
             call(request_id, params["name"], params.get("arguments", {}))
         elif method == "ping":
             reply(request_id, "{}")

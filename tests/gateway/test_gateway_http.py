@@ -4,6 +4,7 @@ import asyncio
 import http.client
 import json
 import os
+import re
 import signal
 from collections.abc import Iterator
 from contextlib import suppress
@@ -280,3 +281,95 @@ def test_the_rate_of_a_caller_and_tool_is_limited(upstream: str) -> None:
 
     with served("http", upstream, NEW, "--rate", "2/h") as url:
         asyncio.run(main(url))
+
+
+def get(server: HttpServer, path: str) -> str:
+    connection = http.client.HTTPConnection(server.host, server.port, timeout=10)
+    connection.request("GET", path)
+    try:
+        return connection.getresponse().read().decode()
+    finally:
+        connection.close()
+
+
+def config_of(folder: Path, **entries: Any) -> str:
+    file = folder / "mcp.json"
+    file.write_text(json.dumps({"mcpServers": entries}))
+    return str(file)
+
+
+@pytest.mark.requirement("gateway.25.log", "gateway.25.metrics", "gateway.18.counted")
+@pytest.mark.parametrize("workers", [(), ("--workers", "2")])
+def test_a_call_has_a_line_in_the_log_and_a_count_in_the_metrics(
+    tmp_path: Path, workers: tuple[str, ...]
+) -> None:
+    settings = tmp_path / "odd.json"
+    settings.write_text("{}")
+    odd = {"command": ODD[0], "args": [*ODD[1:], str(settings)]}
+    config = config_of(tmp_path, odd=odd, dead={"command": "/nonexistent"})
+
+    async def main(url: str) -> None:
+        async with client_of(url, NEW) as client:
+            broken = json.dumps({"content": "text"})
+            for _ in range(3):
+                await client.call_tool("say", {"raw": broken})
+
+    command = [ACCORD, "serve", config, "--telemetry", "--http", "127.0.0.1:0", *workers]
+    with HttpServer(command) as gateway:
+        asyncio.run(main(gateway.url))
+        gateway.said(re.compile("say success .* upstream=odd "), 3)
+        lines = [line for line in gateway.stderr.splitlines() if line.startswith("say ")]
+        assert len(lines) == 3
+        assert f" upstream=odd revision={NEW} upstream_revision={OLD}" in lines[0]
+        figures = get(gateway, "/metrics")
+    assert 'accord_upstream_up{upstream="odd"} 1.0' in figures
+    assert 'accord_upstream_up{upstream="dead"} 0.0' in figures
+    assert 'accord_upstream_calls_total{upstream="odd"} 3.0' in figures
+    assert 'accord_upstream_repairs_total{tool="say",upstream="odd"} 3.0' in figures
+
+
+@pytest.mark.requirement("gateway.25.trace")
+@pytest.mark.parametrize("telemetry", [(), ("--telemetry",)])
+def test_the_trace_of_a_caller_goes_on_and_its_own_meta_does_not(
+    tmp_path: Path, telemetry: tuple[str, ...]
+) -> None:
+    trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    settings = tmp_path / "odd.json"
+    settings.write_text("{}")
+    config = config_of(tmp_path, odd={"command": ODD[0], "args": [*ODD[1:], str(settings)]})
+
+    async def main(url: str) -> None:
+        async with client_of(url, NEW) as client:
+            meta = {"traceparent": trace, "dev.accord-mcp/x": 1, "other": 2}
+            params = {"name": "meta", "arguments": {}, "_meta": meta}
+            result = (await client.request("tools/call", params)).result
+            assert result["_meta"]["theirs"] == 1
+            sent = json.loads(result["content"][0]["text"])
+            assert sent["traceparent"].split("-")[1] == trace.split("-")[1]
+            assert sent["other"] == 2
+            assert not any(name.startswith(("io.", "dev.")) for name in sent)
+
+    command = [ACCORD, "serve", config, "--http", "127.0.0.1:0", *telemetry]
+    with HttpServer(command) as gateway:
+        asyncio.run(main(gateway.url))
+
+
+@pytest.mark.requirement("gateway.25.reload")
+def test_a_hang_up_reloads_the_file(tmp_path: Path) -> None:
+    entry = {"command": SAMPLE[0], "args": SAMPLE[1:]}
+    config = config_of(tmp_path, one=entry)
+
+    async def main(gateway: HttpServer) -> None:
+        async with client_of(gateway.url, NEW) as client:
+            pid = (await client.call_tool("pid")).value
+            stamp = os.stat(config)  # noqa: PTH116
+            config_of(tmp_path, one=entry, two={**entry, "prefix": "2_"})
+            os.utime(config, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+            gateway.process.send_signal(signal.SIGHUP)
+            async with asyncio.timeout(20):
+                while "2_add" not in [e.name for e in await client.list_tools()]:  # noqa: ASYNC110
+                    await asyncio.sleep(0.1)
+            assert (await client.call_tool("pid")).value == pid
+
+    with HttpServer([ACCORD, "serve", config, "--http", "127.0.0.1:0"]) as gateway:
+        asyncio.run(main(gateway))

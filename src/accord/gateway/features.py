@@ -72,7 +72,7 @@ def tool_of(upstream: Upstream, entry: Entry, name: str) -> Tool:
         is_async=True,
         wants_context=True,
         hints=hints,
-        foreign=Foreign(_valid(entry), upstream.spec.replies, _is_stale(upstream)),
+        foreign=Foreign(_valid(entry), upstream.spec.replies, _is_stale(upstream), upstream.origin),
     )
     return _with_valid_marks(tool)
 
@@ -106,7 +106,7 @@ def _result(
                 {**repaired.members, "isError": True}, (*repaired.changed, "isError: missing")
             )
     if repaired.changed:
-        upstream.repairs[own] = upstream.repairs.get(own, 0) + 1
+        upstream.count_change(own)
     return ForwardedResult(
         tool=own,
         raw=reply.raw,
@@ -116,6 +116,7 @@ def _result(
         arguments=arguments,
         server=upstream.spec.name,
         reading=reading,
+        note_change=lambda: upstream.count_change(own),
     )
 
 
@@ -197,7 +198,7 @@ def prompt_of(upstream: Upstream, entry: Entry, name: str) -> Prompt:
         params = {"name": own, "arguments": arguments}
         return await _forward(upstream, "prompts/get", params, context)
 
-    foreign = Foreign(_valid(entry), is_stale=_is_stale(upstream))
+    foreign = Foreign(_valid(entry), is_stale=_is_stale(upstream), origin=upstream.origin)
     found = foreign.entry.get("arguments", ())
     return Prompt(
         name=name,
@@ -219,7 +220,7 @@ def resource_of(upstream: Upstream, entry: Entry, uri: str) -> Resource:
     """Return a resource, or a template, of an upstream, which is served at `uri`."""
     is_static = "uri" in entry
     own = str(entry["uri" if is_static else "uriTemplate"])
-    foreign = Foreign(_valid(entry), is_stale=_is_stale(upstream))
+    foreign = Foreign(_valid(entry), is_stale=_is_stale(upstream), origin=upstream.origin)
     template = Template(own, is_foreign=True)
 
     async def invoke(variables: Mapping[str, str], context: Context[Any]) -> WireResult:

@@ -31,6 +31,7 @@ from accord.model.changes import Change, ListChanged, Updated
 from accord.model.context import Context
 from accord.protocol.messages import MAX_SUBSCRIPTIONS, decode_meta
 from accord.server.operation import RequestChannel
+from accord.telemetry import trace_members
 
 log = logging.getLogger("accord")
 
@@ -92,7 +93,7 @@ class Upstream:
         """Milliseconds for which each list is fresh, where the upstream says so."""
         self.calls = 0
         self.repairs: dict[str, int] = {}
-        """The replies that were repaired, by tool."""
+        """The replies that were changed, by tool."""
         self.on_lists: Callable[[], None] = lambda: None
         self.on_update: Callable[[str], None] = lambda _: None
         self._seen = monotonic()
@@ -172,6 +173,14 @@ class Upstream:
     def revision(self) -> str | None:
         """The negotiated revision, once it was connected."""
         return None if self._base is None else self._base.peer.revision
+
+    def count_change(self, tool: str) -> None:
+        """Count a reply of a tool that was changed."""
+        self.repairs[tool] = self.repairs.get(tool, 0) + 1
+
+    def origin(self) -> tuple[str, str | None]:
+        """Return its name and revision."""
+        return self.spec.name, self.revision
 
     @property
     def server_info(self) -> Mapping[str, Any]:
@@ -491,8 +500,9 @@ class Upstream:
         }
         if self.spec.forward:
             options["headers"] = self._forwarded_headers(context)
-        if meta:
-            params = {**params, "_meta": _forwarded_meta(meta)}
+        trace = trace_members()
+        if meta or trace:
+            params = {**params, "_meta": {**_forwarded_meta(meta), **trace}}
         try:
             if link.revision.stateless:
 

@@ -118,6 +118,8 @@ class Foreign(msgspec.Struct, frozen=True):
     """What is done with the replies of a tool."""
     is_stale: bool = False
     """True if the server is unavailable: the entry is from its last list."""
+    origin: Callable[[], tuple[str, str | None]] | None = None
+    """Returns the name of the server and its revision, for the log."""
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):

@@ -333,6 +333,16 @@ class Dispatcher:
             case method:
                 return method
 
+    def way_of(self, request: Request) -> tuple[str, str | None, str] | None:
+        """Return the foreign server that a request goes to, and both revisions; else None."""
+        if self.registry.describe_upstreams is None and not self.registry.inclusions:
+            return None
+        feature = self._feature_of(request)
+        foreign = None if feature is None else feature.foreign
+        if foreign is None or foreign.origin is None:
+            return None
+        return (*foreign.origin(), request.revision.date)
+
     def _continue(self, call: C, read_more: Tool) -> Operation[C] | Done:
         """Return the operation of the call whose answer `read_more` continues."""
         try:

@@ -193,6 +193,8 @@ class Forwarding(msgspec.Struct, frozen=True, kw_only=True):
         original = self.original or self._keep()
         details = describe_changes(self.result, members, self._cursor(original))
         members["_meta"] = {**members.get("_meta", {}), GATEWAY_KEY: details}
+        if details["changed"] and not self.result.changed:  # repairs are counted already
+            self.result.note_change()
         return members
 
     def _part(self) -> bytes:

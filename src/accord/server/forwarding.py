@@ -1,6 +1,6 @@
 """Results of other servers' tools: sent as they are, repaired, or as the reader reads them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -35,6 +35,8 @@ class ForwardedResult(msgspec.Struct, frozen=True, kw_only=True):
     server: str = ""
     reading: "Reading | None" = None
     """The reading, if it was made already."""
+    note_change: Callable[[], None] = lambda: None
+    """Counts that the result was changed."""
 
     def read(self) -> "Reading":
         """Return the reading of the reply."""

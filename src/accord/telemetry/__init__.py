@@ -11,7 +11,9 @@ from accord.telemetry.counts import (
     OutcomeLabel,
     Telemetry,
     ToolStats,
+    UpstreamStats,
     outcome_label,
+    trace_members,
 )
 
 __all__ = [
@@ -23,4 +25,6 @@ __all__ = [
     "Telemetry",
     "CallTimer",
     "outcome_label",
+    "UpstreamStats",
+    "trace_members",
 ]

@@ -7,7 +7,7 @@ list, so memory is bounded by the number of tools.
 import logging
 import os
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from threading import Lock
 from time import perf_counter
 from types import MappingProxyType
@@ -92,6 +92,21 @@ class ToolStats(msgspec.Struct, frozen=True):
     def failures(self) -> int:
         """Number of calls that ended in a problem."""
         return sum(self.outcomes[kind] for kind in KINDS)
+
+
+class UpstreamStats(msgspec.Struct, frozen=True):
+    """The counters of one foreign server."""
+
+    is_up: bool
+    calls: int = 0
+    repairs: Mapping[str, int] = {}
+    """Number of replies that were changed, by tool."""
+
+    def __add__(self, other: "UpstreamStats") -> "UpstreamStats":
+        """Return the counters of both, of one server in two processes."""
+        tools = {*self.repairs, *other.repairs}
+        repairs = {tool: self.repairs.get(tool, 0) + other.repairs.get(tool, 0) for tool in tools}
+        return UpstreamStats(self.is_up and other.is_up, self.calls + other.calls, repairs)
 
 
 class _ToolCounter:
@@ -200,6 +215,16 @@ class Telemetry:
 
 
 def _spans() -> "Spans":
-    from accord.telemetry.spans import Spans
+    from accord.telemetry import spans
 
-    return Spans()
+    _trace[:] = [spans.members]
+    return spans.Spans()
+
+
+_trace: list[Callable[[], dict[str, str]]] = []
+"""What returns the members of the current trace, once there are spans."""
+
+
+def trace_members() -> dict[str, str]:
+    """Return the members of `_meta` by which another server continues the trace of this call."""
+    return _trace[0]() if _trace else {}

@@ -2,14 +2,20 @@
 
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
+from types import MappingProxyType
 from typing import Final
 
 from accord.errors import ContractError
-from accord.telemetry.counts import DURATION_BOUNDS, ToolStats
+from accord.telemetry.counts import DURATION_BOUNDS, ToolStats, UpstreamStats
 
 try:
     from prometheus_client import CollectorRegistry
-    from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+    from prometheus_client.core import (
+        CounterMetricFamily,
+        GaugeMetricFamily,
+        HistogramMetricFamily,
+        Metric,
+    )
     from prometheus_client.exposition import choose_encoder
     from prometheus_client.registry import Collector
 except ImportError as error:
@@ -21,10 +27,14 @@ _OPENMETRICS: Final = "application/openmetrics-text"
 _BUCKETS: Final = (*map(str, DURATION_BOUNDS), "+Inf")
 
 
-def exposition(stats: Mapping[str, ToolStats], accept: str | None = None) -> tuple[bytes, str]:
+def exposition(
+    stats: Mapping[str, ToolStats],
+    accept: str | None = None,
+    upstreams: Mapping[str, UpstreamStats] = MappingProxyType({}),
+) -> tuple[bytes, str]:
     """Return the metrics and their content type: OpenMetrics if accepted, else plain text."""
     registry = CollectorRegistry()
-    registry.register(_Snapshot(stats))
+    registry.register(_Snapshot(stats, upstreams))
     encode, content_type = choose_encoder(_encoder_accept(accept or ""))
     return encode(registry), content_type
 
@@ -38,13 +48,37 @@ def _encoder_accept(accept: str) -> str:
 class _Snapshot(Collector):
     """Collects the counters as metrics, labelled by tool."""
 
-    def __init__(self, stats: Mapping[str, ToolStats]) -> None:
+    def __init__(
+        self, stats: Mapping[str, ToolStats], upstreams: Mapping[str, UpstreamStats]
+    ) -> None:
         self._figures = stats
+        self._upstreams = upstreams
 
     def collect(self) -> Iterator[Metric]:
         yield self._calls()
         yield self._durations()
         yield self._sent_bytes()
+        if self._upstreams:
+            yield from self._of_upstreams()
+
+    def _of_upstreams(self) -> Iterator[Metric]:
+        up = GaugeMetricFamily(
+            "accord_upstream_up", "1 if a foreign server is available.", labels=["upstream"]
+        )
+        calls = CounterMetricFamily(
+            "accord_upstream_calls", "Requests to a foreign server.", labels=["upstream"]
+        )
+        repairs = CounterMetricFamily(
+            "accord_upstream_repairs",
+            "Replies of a tool that were changed.",
+            labels=["upstream", "tool"],
+        )
+        for name, stats in self._upstreams.items():
+            up.add_metric([name], int(stats.is_up))
+            calls.add_metric([name], stats.calls)
+            for tool, count in stats.repairs.items():
+                repairs.add_metric([name, tool], count)
+        yield from (up, calls, repairs)
 
     def _calls(self) -> Metric:
         calls = CounterMetricFamily(

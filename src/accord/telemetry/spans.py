@@ -76,6 +76,13 @@ class Spans:
         return OpenSpan(span, within, before)
 
 
+def members() -> dict[str, str]:
+    """Return the current trace as members of `_meta`."""
+    found: dict[str, str] = {}
+    propagate.inject(found)
+    return found
+
+
 def _carrier(meta: bytes) -> dict[str, str]:
     """Return the strings in `_meta`, where propagators look for the caller's trace."""
     try:

@@ -24,7 +24,7 @@ from accord.serve.http.response import Response, refused, retry_after
 from accord.serve.http.settings import Settings
 from accord.serve.http.siblings import Siblings
 from accord.server import Server
-from accord.telemetry import ToolStats
+from accord.telemetry import ToolStats, UpstreamStats
 
 if TYPE_CHECKING:
     from accord.serve.http.guard import Guard
@@ -44,6 +44,7 @@ NO_FIGURES: Final[Figures] = MappingProxyType({})
 
 _RETRY_AFTER: Final = 1.0  # seconds
 _COUNTERS: Final = "counters"
+_UPSTREAMS: Final = "upstreams"
 PAGE_API: Final = "/inspector/api/"
 """Path of the page's API, which one worker answers for all."""
 _UNCOUNTED: Final = "Calls are not counted here; accord serve --telemetry does that"
@@ -70,7 +71,11 @@ class Endpoints:
         self._siblings = siblings
         self.is_ending = False
         """True once this process is to end: it is not ready for more requests."""
-        self.figures: Figures = {_COUNTERS: self._counters, **figures}
+        self.figures: Figures = {
+            _COUNTERS: self._counters,
+            _UPSTREAMS: self._upstream_figures,
+            **figures,
+        }
         """Functions that return figures of this process, for all workers."""
 
     def close(self) -> None:
@@ -182,6 +187,13 @@ class Endpoints:
         telemetry = self._server.telemetry
         return b"" if telemetry is None else _encode_counters(dict(telemetry.snapshot()))
 
+    def _upstream_figures(self) -> bytes:
+        found = {
+            name: UpstreamStats(each["status"] == "ok", each["calls"], each["repairs"])
+            for name, each in self._server.registry.upstream_details.items()
+        }
+        return _encode_upstreams(found)
+
     async def _metrics(self, accept: str | None) -> Response:
         """Return the counters for Prometheus, if telemetry and its extra are there."""
         if self._server.telemetry is None:
@@ -194,9 +206,15 @@ class Endpoints:
         for counters in await self._gather(_COUNTERS):
             for tool, stats in _decode_counters(counters).items():
                 total[tool] = total[tool] + stats if tool in total else stats
-        body, content_type = exposition(total, accept)
+        upstreams: dict[str, UpstreamStats] = {}
+        for figures in await self._gather(_UPSTREAMS):
+            for name, one in _decode_upstreams(figures).items():
+                upstreams[name] = upstreams[name] + one if name in upstreams else one
+        body, content_type = exposition(total, accept, upstreams)
         return Response(200, body, content_type=content_type.encode())
 
 
+_encode_upstreams = msgspec.msgpack.Encoder().encode
+_decode_upstreams = msgspec.msgpack.Decoder(dict[str, UpstreamStats]).decode
 _encode_counters = msgspec.msgpack.Encoder(enc_hook=dict).encode  # of read-only mappings
 _decode_counters = msgspec.msgpack.Decoder(dict[str, ToolStats]).decode

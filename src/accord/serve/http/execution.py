@@ -232,7 +232,8 @@ class Execution:
         ending = "cancelled" if is_cancelled or done is None else outcome_label(done.outcome)
         assert self._loop is not None
         caller = None if call.edge is None else call.edge.caller
-        access.note(name, ending, seconds, self._loop.call_soon, caller)
+        way = self.dispatcher.way_of(call.request)
+        access.note(name, ending, seconds, self._loop.call_soon, caller, way)
 
     def log_exclusion(self, run: RequestRun, request: Request, problem: Problem) -> None:
         """Write a request that is not executed to the access log."""

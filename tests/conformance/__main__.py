@@ -2,20 +2,27 @@
 
 All that is required of them has to pass, in both eras; so has all of the last stable release of a
 server, all of the tasks extension, and what is not required yet but already done. There is no list of expected failures.
-`python -m tests.conformance server --workers 2` runs one side; the options are those of
+`python -m tests.conformance server --workers 2` runs one side, `replicas` two processes behind a
+balancer; the options are those of
 `accord serve`.
 """
 
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+
+from balancer import Balancer  # noqa: E402 - as in the tests
+from redis_server import RedisServer  # noqa: E402
+
 ROOT = HERE.parents[1]
 BIN = Path(sys.executable).parent
 PEERS = Path(sys.prefix, "peers/node_modules")
@@ -106,6 +113,8 @@ def main(side: str = "", *options: str) -> int:
         run_server(broken, totals, *options)
     if side in ("", "gateway"):
         run_gateway(broken, totals, *options)
+    if side in ("", "replicas") and shutil.which("redis-server"):
+        run_replicas(broken, totals, *options)
     if side in ("", "client"):
         run_client(broken, totals)
     if broken:
@@ -141,19 +150,36 @@ def run_server(broken: list[str], totals: list[str], *options: str) -> None:
         stable = run(STABLE, "server", "--url", url, "--suite", "all")
         print(f"0.1.16: {len(stable.passed)}/{len(stable.passed | stable.failed)}")
         broken += sorted(stable.failed)
-        for revision, count in REQUIRED.items():
-            passed, failed, not_required = run(
-                SUITE, "server", "--url", url, "--requirements", revision
-            )
-            required = (passed | failed) - not_required
-            left_out = failed & not_required - BEYOND[revision]
-            print(f"{revision}\n  passed  {', '.join(sorted(passed))}")
-            print(f"  beyond  {', '.join(sorted(left_out)) or 'nothing'} (not required)")
-            broken += sorted((required | BEYOND[revision]) - passed)
-            if len(required) != count:
-                broken.append(f"{len(required)} scenarios are required, and not {count}")
-            totals.append(f"{revision}: {len(passed & required)}/{len(required)}")
+        run_both(broken, totals, url)
         run_tasks(broken, url)
+
+
+def run_replicas(broken: list[str], totals: list[str], *options: str) -> None:
+    """Let the suite call two replicas behind a balancer that never sticks."""
+    with RedisServer() as redis, TemporaryDirectory() as folder, ExitStack() as stack:
+        shared = ["--store", redis.url, "--key-file", f"{folder}/key", *options]
+        urls = [stack.enter_context(serving(*shared)) for _ in "ab"]
+        ports = [int(url.rpartition(":")[2].partition("/")[0]) for url in urls]
+        balancer = stack.enter_context(Balancer(ports))
+        url = f"http://127.0.0.1:{balancer.port}/mcp"
+        run_both(broken, totals, url, "replicas ")
+        run_tasks(broken, url)
+
+
+def run_both(broken: list[str], totals: list[str], url: str, label: str = "") -> None:
+    """Let the suite call what is at a URL, in both eras."""
+    for revision, count in REQUIRED.items():
+        passed, failed, not_required = run(
+            SUITE, "server", "--url", url, "--requirements", revision
+        )
+        required = (passed | failed) - not_required
+        left_out = failed & not_required - BEYOND[revision]
+        print(f"{label}{revision}\n  passed  {', '.join(sorted(passed))}")
+        print(f"  beyond  {', '.join(sorted(left_out)) or 'nothing'} (not required)")
+        broken += sorted((required | BEYOND[revision]) - passed)
+        if len(required) != count:
+            broken.append(f"{len(required)} scenarios are required, and not {count}")
+        totals.append(f"{label}{revision}: {len(passed & required)}/{len(required)}")
 
 
 def run_tasks(broken: list[str], url: str) -> None:

@@ -27,6 +27,7 @@ from bench.rounds import FAILURES, Plan, run_stdio
 from bench.sheets import MANY, measure_sheets, sheets_parts
 from bench.sheets import ROUNDS as SHEET_ROUNDS
 from bench.sql import measure_sql, sql_parts
+from bench.tasks import tasks_parts
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 SECONDS = 240
@@ -138,6 +139,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "Character sheets": run_sheets,
     "A Django REST framework list": run_drf,
     "Authorization": auth_parts,
+    "Stores and tasks": tasks_parts,
 }
 
 

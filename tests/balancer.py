@@ -1,6 +1,7 @@
 """A balancer that never sticks: each request goes to the next server, on a connection of its own."""
 
 import asyncio
+import socket
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -81,3 +82,48 @@ async def _until_gone(reader: asyncio.StreamReader, ours: asyncio.StreamWriter) 
     with suppress(OSError):
         await reader.read()
         ours.close()
+
+
+class Forwarder:
+    """Forwards the connections of a port to that of a server; a context manager.
+
+    A connection ends with its server, or once another one is the `target`.
+    """
+
+    def __init__(self, target: int) -> None:
+        self.target = target
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listener.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                ours, _ = self._listener.accept()
+                threading.Thread(target=self._forward, args=[ours], daemon=True).start()
+
+    def _forward(self, ours: socket.socket) -> None:
+        with (
+            ours,
+            suppress(OSError),
+            socket.create_connection(("127.0.0.1", self.target)) as theirs,
+        ):
+            back = threading.Thread(target=_copy, args=[theirs, ours], daemon=True)
+            back.start()
+            _copy(ours, theirs)
+            back.join()
+
+
+def _copy(source: socket.socket, target: socket.socket) -> None:
+    with suppress(OSError):
+        while part := source.recv(1 << 16):
+            target.sendall(part)
+    for each in (source, target):
+        with suppress(OSError):
+            each.shutdown(socket.SHUT_RDWR)

@@ -4,26 +4,30 @@ The replicas are processes of their own, as on two machines: they share a key an
 """
 
 import asyncio
+import http.client
+import itertools
 import json
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from time import monotonic, perf_counter, sleep
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from accord import Client
-from balancer import Balancer
+from balancer import Balancer, Forwarder
 from commands import ACCORD, ENVIRONMENT, SAMPLES, TESTS
 from http_peer import HttpPeer, HttpServer, Response
 from redis_server import RedisServer, needs_redis
 from serve.http.talk import HANDSHAKE, eventually
-from tasks.test_serve import begin, end_of, exchange, get, post
+from tasks.replica import FINAL
+from tasks.test_serve import begin, end_of, exchange, get, post, require_one_end
 
 pytestmark = needs_redis
 
@@ -48,7 +52,7 @@ class Pair:
         return self.a, self.b
 
 
-def replica(redis: RedisServer, *keys: Path, words: tuple[str, ...] = (), **env: str) -> HttpServer:
+def replica(redis: Any, *keys: Path, words: tuple[str, ...] = (), **env: str) -> HttpServer:
     """Start a replica."""
     options = [word for key in keys for word in ("--key-file", str(key))]
     command = [ACCORD, "serve", "replicated:server", "--http", "127.0.0.1:0", "--no-page"]
@@ -579,3 +583,135 @@ def test_14_our_client_works_through_the_balancer(pair: Pair, revision: str) -> 
             assert len(pids) == 2
 
     asyncio.run(main())
+
+
+# Faults of Redis
+
+
+def answers_of(pair: Pair, session: HttpPeer, task_id: str) -> list[tuple[int, float]]:
+    """The statuses and seconds of requests that need Redis."""
+    found = []
+    for away in (
+        lambda: _of(session.ask("logging/setLevel", {"level": "info"})),
+        lambda: exchange(pair.b, "tasks/get", {"taskId": task_id}),
+        lambda: exchange(pair.b, "tools/call", {"name": "report", "arguments": {"seconds": 0}}),
+    ):
+        began = perf_counter()
+        status, _, _ = away()
+        found.append((status, perf_counter() - began))
+    return found
+
+
+def test_a_slow_redis_holds_no_call_for_long_and_loses_nothing(tmp_path: Path) -> None:
+    with pair_of(tmp_path) as pair, HttpPeer(pair.a.port, LATEST) as client:
+        task_id = begin(pair.a, "report", seconds=0.5)
+        pair.redis.command("CLIENT", "PAUSE", "4000")
+        found = answers_of(pair, client, task_id)
+        assert [status for status, _ in found] == [503, 503, 503]
+        assert all(seconds < 1.5 for _, seconds in found), found
+        with modern(pair.b) as other:
+            assert int(client.call("pid")) == pair.a.process.pid
+            assert int(other.call("pid")) == pair.b.process.pid
+        settled = eventually(lambda: "result" in post(pair.b, "tasks/get", {"taskId": task_id}), 10)
+        assert settled
+        assert end_of(pair.b, task_id)["status"] == "completed"
+        assert eventually(lambda: pair_is_linked(pair), 10)
+
+
+def test_a_full_redis_takes_no_tasks_and_keeps_those_it_has(tmp_path: Path) -> None:
+    with pair_of(tmp_path) as pair, HttpPeer(pair.a.port, LATEST) as client:
+        done = begin(pair.a, "report", seconds=0)
+        assert end_of(pair.b, done)["status"] == "completed"
+        running = begin(pair.a, "report", seconds=1)
+        pair.redis.command("CONFIG", "SET", "maxmemory", "1")
+        statuses = [status for status, _ in answers_of(pair, client, done)]
+        assert statuses == [503, 200, 503], "what is there can be read"
+        assert int(client.call("pid")) == pair.a.process.pid
+        sleep(1.2)  # the task ends meanwhile, and its result waits
+        assert get(pair.b, running)["status"] == "working"
+        pair.redis.command("CONFIG", "SET", "maxmemory", "0")
+        ended = end_of(pair.b, running)
+        assert ended["status"] == "completed", ended
+
+
+def test_a_redis_that_fails_over_keeps_sessions_and_tasks(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with ExitStack() as stack:
+        first = stack.enter_context(RedisServer())
+        second = stack.enter_context(RedisServer("--replicaof", "127.0.0.1", str(first.port)))
+        front = stack.enter_context(Forwarder(first.port))
+        redis = SimpleNamespace(url=f"redis://127.0.0.1:{front.port}/0")
+        a, b = (stack.enter_context(replica(redis, tmp_path / "key")) for _ in "ab")
+        client = stack.enter_context(HttpPeer(a.port, LATEST))
+        assert client.ask("logging/setLevel", {"level": "error"}).status == 200
+        done, running = (begin(a, "report", seconds=s, log=str(log)) for s in (0, 3))
+        assert end_of(b, done)["status"] == "completed"
+        assert eventually(lambda: b"master_link_status:up" in second.command("INFO", "replication"))
+        assert eventually(
+            lambda: second.command("EXISTS", f"accord:replicated:task:{{{running}}}")[:2] == b":1"
+        )
+        first.stop()
+        second.command("REPLICAOF", "NO", "ONE")
+        front.target = second.port
+        assert eventually(lambda: exchange(b, "tasks/get", {"taskId": done})[0] == 200, 10)
+        assert end_of(b, running)["status"] == "completed"
+        assert len(log.read_text().splitlines()) == 2, "each ran once"
+        with at(client, b) as moved:
+            assert not moved.post(moved.calling("say", level="info")).is_stream
+
+
+def pair_is_linked(pair: Pair) -> bool:
+    """True if a change of a session at one replica acts at the other."""
+    with HttpPeer(pair.a.port, LATEST) as client, at(client, pair.b) as other:
+        other.ask("ping")
+        if client.ask("logging/setLevel", {"level": "error"}).status != 200:
+            return False
+        return not other.post(other.calling("say", level="info")).is_stream
+
+
+# Replicas that are killed
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(500)
+def test_however_often_replicas_are_killed_under_load_each_task_ends_once(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        redis = stack.enter_context(RedisServer())
+        key, is_over = tmp_path / "key", threading.Event()
+        replicas = [stack.enter_context(replica(redis, key, LEASE="0.5")) for _ in "ab"]
+        balancer = stack.enter_context(Balancer([each.port for each in replicas]))
+        behind: Any = SimpleNamespace(port=balancer.port)
+        tasks: list[tuple[str, Path]] = []
+        finals: dict[str, Any] = {}
+        changed: list[str] = []
+
+        def load(number: int) -> None:
+            for count in itertools.count():
+                if is_over.is_set():
+                    return
+                name = ("report", "again")[count % 2]
+                log = tmp_path / f"{name}-{number}-{count}"
+                with suppress(OSError, ValueError, KeyError, http.client.HTTPException):
+                    tasks.append((begin(behind, name, seconds=0.2, log=str(log)), log))
+                with suppress(OSError, ValueError, KeyError, http.client.HTTPException):
+                    task = get(behind, tasks[-1][0])
+                    if task["status"] in FINAL and finals.setdefault(tasks[-1][0], task) != task:
+                        changed.append(task["taskId"])
+
+        with ThreadPoolExecutor(4) as threads:
+            loads = [threads.submit(load, number) for number in range(4)]
+            for _ in range(50):
+                new = stack.enter_context(replica(redis, key, LEASE="0.5"))
+                replicas.append(new)
+                balancer.ports.append(new.port)
+                victim = replicas.pop(0)
+                victim.process.kill()
+                victim.wait()
+                balancer.ports.remove(victim.port)
+            is_over.set()
+            for each in loads:
+                each.result()
+        ends = [require_one_end(replicas, *each) for each in tasks]
+        assert changed == []
+        assert len(ends) > 200
+        assert {"completed", "failed"} == set(ends)

@@ -47,6 +47,7 @@ _FIRST_PAUSE: Final = 0.1  # seconds before a result is stored again
 _MAX_PAUSE: Final = 2.0
 _GRACE_SHARE: Final = 0.8  # of the time to end, for tasks to finish; then they are cancelled
 _RETRY: Final = 1.0  # seconds before a store that was away is asked again
+_MAX_TAKEN: Final = 100  # tasks of other processes at a time: own leases must not wait for more
 _END_CHECK: Final = 0.01
 _LOST: Final = "The process that ran this task has ended before the task was done"
 _STOPPED: Final = "The server was stopped before the task was done"
@@ -345,28 +346,42 @@ class TaskRunner(TaskRequests):
 
     async def _keep_leases(self) -> None:
         is_away, interval = False, self._settings.lease / _RENEWALS  # being away is logged once
+        suspects: set[Lease] = set()
         while not self._is_closing:  # redis-py may take a cancellation for a time limit
             with suppress(TimeoutError):
-                async with asyncio.timeout(min(interval, _RETRY) if is_away else interval):
+                async with asyncio.timeout(min(interval / 2, _RETRY) if is_away else interval):
                     await self._leases_ended.wait()
             self._leases_ended.clear()
             try:
                 await self._release()
                 async with self._renewing:
                     await self._renew()
-                for lease in () if self._is_draining else await self.service.store.due():
-                    await self._take_over(lease)
+                suspects = await self._take_over_all(suspects)
             except StoreError as error:
                 if not is_away:
                     log.warning("%s", error)
-                is_away = True
+                is_away, suspects = True, set()
             else:
                 is_away = False
 
+    async def _take_over_all(self, suspects: set[Lease]) -> set[Lease]:
+        """Take over leases that have run out, if that was so at the last look; return the others.
+
+        In between, an owner that could not reach the store can renew them.
+        """
+        leases = set() if self._is_draining else set(await self.service.store.due())
+        ended = [each for each in leases if each in suspects or each.is_handed_over]
+        for lease in ended[:_MAX_TAKEN]:
+            await self._take_over(lease)
+        if len(ended) > _MAX_TAKEN:
+            self._leases_ended.set()
+        return leases.difference(ended[:_MAX_TAKEN])
+
     async def _release(self) -> None:
-        over, self._over = self._over, []
+        over = list(self._over)
         if over:
             await self.service.store.release(self.service.owner, over)
+            del self._over[: len(over)]
 
     async def _renew(self) -> None:
         now = milliseconds()
@@ -381,8 +396,11 @@ class TaskRunner(TaskRequests):
 
     async def _take_over(self, lease: Lease) -> None:
         """Run the task of a process that has died again, or let it fail."""
-        store, owner = self.service.store, self.service.owner
-        if not await store.claim(lease, owner, self._settings.lease):
+        store, owner, seconds = self.service.store, self.service.owner, self._settings.lease
+        if lease.owner == owner:  # this was begun, and the store was away
+            if lease.task_id in self._runs or await store.renew(owner, [lease.task_id], seconds):
+                return
+        elif not await store.claim(lease, owner, seconds):
             return
         stored = await store.read(lease.task_id)
         if stored is not None and not stored.task.is_final:

@@ -21,6 +21,7 @@ _MAX_PAUSE: Final = 1.0
 _VALUE: Final = "t"
 _OUTDATED: Final = "smaller than the target stream"  # of the error if the version is another one
 _BATCH: Final = 1_000  # leases in one command
+_WRITABLE_MS: Final = 1_000
 _TIME: Final = struct.Struct("<d")  # before a value of a process: when it expires
 
 
@@ -123,9 +124,11 @@ class RedisStore:
         client = self._client
         await client.set_clock()
         now = repr(client.now())
-        limit = ("LIMIT", 0, MAX_DUE)
-        found = await client.run("ZRANGEBYSCORE", self._leases, "-inf", now, *limit)
-        return [Lease(*member.decode().split(" ", 1)) for member in found]
+        words = ("-inf", now, "WITHSCORES", "LIMIT", 0, MAX_DUE)
+        found = await client.run("ZRANGEBYSCORE", self._leases, *words)
+        if found:  # while Redis is full, their owners cannot renew them: that raises here, too
+            await client.run("SET", f"{self._prefix}:writable", 1, "PX", _WRITABLE_MS)
+        return [_lease(member.decode(), float(until)) for member, until in found]
 
     async def claim(self, lease: Lease, owner: str, seconds: float, *, is_due: bool = True) -> bool:
         """Take over a lease; only one of several owners succeeds.
@@ -135,7 +138,9 @@ class RedisStore:
         client, member = self._client, _member(lease.task_id, owner)
         until = repr(client.now() + seconds)
         is_new = await client.run("ZADD", self._leases, "NX", until, member)
-        if owner != lease.owner and await client.run("ZREM", self._leases, _member(*lease)):
+        if owner != lease.owner and await client.run(
+            "ZREM", self._leases, _member(lease.task_id, lease.owner)
+        ):
             return True
         if is_new:  # else this process has the task already
             await client.run("ZREM", self._leases, member)
@@ -213,3 +218,8 @@ def _pairs(reply: Any) -> dict[bytes, bytes]:
 
 def _member(task_id: str, owner: str) -> str:
     return f"{task_id} {owner}"
+
+
+def _lease(member: str, until: float) -> Lease:
+    task_id, _, owner = member.partition(" ")
+    return Lease(task_id, owner, until == 0)

@@ -156,12 +156,17 @@ class SQLiteStore:
     async def due(self) -> list[Lease]:
         """Return leases that have run out, the oldest first, at most MAX_DUE."""
         now = self._clock()
-        query = "select id, owner from task where server = ? and until <= ? order by until limit ?"
+        query = (
+            "select id, owner, until = 0 from task where server = ? and until <= ?"
+            " order by until limit ?"
+        )
 
         def find(db: Database) -> tuple[list[Lease], bool]:
             rows = db.execute(query, (self._server, now, MAX_DUE)).fetchall()
             old = db.execute("select 1 from task where expires <= ? limit 1", (now,)).fetchone()
-            return [Lease(*row) for row in rows], old is not None
+            return [
+                Lease(each, owner, bool(is_given)) for each, owner, is_given in rows
+            ], old is not None
 
         leases, has_expired = await self._run(find)
         if has_expired:
@@ -177,7 +182,14 @@ class SQLiteStore:
             db.execute(
                 "update task set owner = ?, until = ?"
                 " where server = ? and id = ? and owner = ? and until <= ?",
-                (owner, now + seconds, self._server, *lease, now if is_due else inf),
+                (
+                    owner,
+                    now + seconds,
+                    self._server,
+                    lease.task_id,
+                    lease.owner,
+                    now if is_due else inf,
+                ),
             )
             return bool(db.changes())
 

@@ -17,7 +17,7 @@ _UNREADABLE: Final = (
     " another key (--key-file, or Server(key=...)), or another program has changed them"
 )
 
-MAX_DUE: Final = 100
+MAX_DUE: Final = 1_000
 """Number of leases that `due` returns at most."""
 
 OnChange = Callable[[str | None, int], object]
@@ -41,6 +41,8 @@ class Lease(NamedTuple):
 
     task_id: str
     owner: str
+    is_handed_over: bool = False
+    """True if its owner wants another process to run the task."""
 
 
 class TaskStore(Protocol):

@@ -66,7 +66,7 @@ KINDS: Final = (
     Kind(tables.elements, ("</", "/>")),
     Kind(tables.paired, (": ",), 1, 2),
     Kind(tables.delimited, (",", "\t", ";", "|")),
-    Kind(tables.columns, ("  ",), 2, 2),
+    Kind(tables.columns, (" ",), 2, 2),
     Kind(groups.messages, (": ",), 1, 2),
     Kind(groups.uniform),
     Kind(groups.separated, (), 2, 2),

@@ -313,10 +313,11 @@ def _between_blanks(lines: Lines) -> list[list[Line]]:
 
 def _below_line(parts: list[list[Line]]) -> tuple[str, list[list[Line]]]:
     """Return the line on top of some parts if it is their heading, and the parts without it."""
+    if parts and _RECORD.match(parts[0][0].text):
+        return "", parts
     if len(parts) > 1 and len(parts[0]) == 1:
         line = parts[0][0]
-        is_number = opening(line) != "number" and (_value(line) or "0").isdigit()
-        if len(parts) > 2 or _is_heading(line) or is_number:
+        if len(parts) > 2 or _is_heading(line) or (_value(line) or "0").isdigit():
             return parts.pop(0)[0].text, parts
     elif parts and len(parts[0]) > 1 and _value(parts[0][0]) == "":
         return parts[0].pop(0).text, parts
@@ -580,8 +581,11 @@ _LABELLED: Final = re.compile(r"[^:]{1,100}: +(?P<rest>\S.*)")
 _PAIR: Final = re.compile(r"[A-Z][\w ]{0,30}: ")
 _PART: Final = re.compile(r"(?:[^,()\[\]]|\((?:[^()]|\([^()]*\))*\)|\[[^\[\]]*\])+")
 _NAME: Final = re.compile(r"`?[\w./:@#-]{1,80}`?(?: \([^()]{1,80}\))?")
+_JOINTS: Final = (", ", ",", "; ", " | ")
+_AND: Final = re.compile(r",? (?:and|&) (?=[^,;|]{1,80}\Z)")
 _LONE: Final = re.compile(
-    r"[a-z][a-z_]{2,40}|[\w./:@#-]{1,80}(?: \([^()\n]{1,80}\)| v?\d[\w.:%-]{0,30}){1,4}"
+    r"[a-z][a-z_]{2,40}|[A-Za-z_][\w-]{0,60}\.\w{1,8}"
+    r"|[\w./:@#-]{1,80}(?: \([^()\n]{1,80}\)| v?\d[\w.:%-]{0,30}){1,4}"
     r"|\[[^\]\n]{0,40}\d[^\]\n]{0,20}\] \S.*"
 )
 """The only line of a list: a name, perhaps with figures, or a text behind a number in brackets."""
@@ -593,6 +597,8 @@ def plain(lines: Lines, wants_list: bool) -> Items | None:
     start = _below_titles(lines)
     heading, closing = told(lines[:start]), ""
     body = [line for line in lines[start:] if line.text]
+    while body and body[-1].kind == "rule":
+        body.pop()
     if heading and _counts(body):
         closing = body.pop().words
     if not body or (not heading and len(body) < 2):
@@ -610,9 +616,16 @@ def plain(lines: Lines, wants_list: bool) -> Items | None:
         return Items([body[0].text.strip()], heading, closing, "plain-lines") if is_one else found
     spans = pairwise([*starts, len(body)])
     items = ["\n".join(line.text.strip() for line in body[a:b]) for a, b in spans]
-    if not heading and all(map(LABEL.fullmatch, items)) and not all(map(_NAMED.match, items)):
+    if not heading and all(map(LABEL.fullmatch, items)) and not _are_names(items):
         return None
     return Items([*items], heading, closing, "plain-lines")
+
+
+def _are_names(items: list[str]) -> bool:
+    """True if the labels of lines are names of several things, rather than fields of one."""
+    labels = [item.partition(":")[0] for item in items]
+    is_one_kind = len({label.split(" ")[0] for label in labels}) == 1 < len(set(labels))
+    return is_one_kind or all(map(str.isupper, labels)) or all(map(_NAMED.match, items))
 
 
 def _counts(body: list[Line]) -> bool:
@@ -665,13 +678,16 @@ def commas(lines: Lines, wants_list: bool) -> Items | None:
     (line,) = body
     if line.partition(" ")[0].lower() not in _NO_NAMES and _LONE.fullmatch(line):
         return Items([line], "", "", "lone-name")
-    if "," not in line:
-        return None
     labelled = _LABELLED.fullmatch(line)
     if labelled is None:
-        names = line.split(", " if ", " in line else ",")
+        joint = next((each for each in _JOINTS if each in line), None)
+        if joint is None:
+            return None
+        names = _AND.sub(joint, line.removesuffix(".")).split(joint)
         is_names = all(map(_NAME.fullmatch, names)) and any(map(str.isalpha, line))
         return Items([*names], "", "", "commas") if is_names else None
+    if "," not in line:
+        return None
     if all(map(_PAIR.match, labelled["rest"].split(", ")[1:])) and ", " in labelled["rest"]:
         return None  # labels, of what one thing has
     return _split(labelled["rest"], line[: labelled.start("rest")].strip())

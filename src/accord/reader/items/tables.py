@@ -101,6 +101,7 @@ _WORDS: Final = re.compile(r"\S+(?: \S+)*")
 _GAP: Final = re.compile(r"\s{2,}")
 _RULED: Final = re.compile(r"[-=─━ ]{4,}")
 _INDEX: Final = re.compile(r"\d{1,9}|\d{4}-\d\d-\d\d\S*")
+_HEAD: Final = re.compile(r"[A-Z%][A-Z_%/#-]{0,40}")
 _MAX_WIDER: Final = 4
 """Times the longest row that the last column may be from the margin."""
 _HEAD_COLUMNS: Final = 3
@@ -164,6 +165,16 @@ def columns(lines: Lines, wants_list: bool) -> Items | None:
         if all(len(row) == len(own) + 1 and _INDEX.fullmatch(row[0]) for row in indexed):
             items = _objects(own, [row[1:] for row in indexed])
             return Items(items, told(lines[:at]), "", "columns")
+    heads = lines[0].text.split()
+    if (
+        wants_list
+        and len(names) < 2
+        and len(heads) >= _HEAD_COLUMNS
+        and all(map(_HEAD.fullmatch, heads))
+    ):
+        cells = [line.text.split(maxsplit=len(heads) - 1) for line in lines[1:] if line.text]
+        if cells and all(len(row) == len(heads) for row in cells):  # with one blank between them
+            return Items(_objects(heads, cells), lines[0].text, "", "columns")
     is_title = all(name[:1].isupper() for name in names)
     is_plain = wants_list and all(map(_NAME.fullmatch, names))
     is_head = len(names) >= _HEAD_COLUMNS and all(map(str.isupper, names))
@@ -223,7 +234,8 @@ def _delimited(lines: Lines, at: int, mark: str, wants_list: bool) -> Items | No
     are_rows = all(
         len(row) == len(names) or (len(row) > len(names) and "[" in "".join(row)) for row in rows
     )
-    if body is None or not are_rows or not (rows or (wants_list and is_sure)):
+    is_head = mark != "|" and wants_list and is_sure
+    if body is None or not are_rows or not (rows or is_head):
         return None
     found = framed(lines, at, end, _objects(names, rows), "csv", is_sure=True)
     return found and found._replace(heading=f"{found.heading}\n{lines[at].text}".strip())

@@ -49,7 +49,7 @@ def _field(line: Line) -> tuple[str, str]:
 
 _NAME: Final = r"[`*_]{0,3}(?P<name>[A-Za-z_][\w./:-]{0,80})[`*_]{0,3}"
 _TOOL: Final = re.compile(
-    rf"{_NAME}(?P<takes>\s?\([^()\n]{{0,200}}\))?"
+    rf"{_NAME}(?P<takes>\s?\([^()\n]{{0,200}}\))?(?:\s`[^`\n]{{0,80}}`)?"
     r"(?:[`*_]{0,3}(?:\s{0,4}[:\u2013\u2014-]\s|\s{1,4}[=-]>\s|[ ]{2})\s*(?P<told>.*))?",
     re.S,
 )

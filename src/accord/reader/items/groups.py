@@ -401,7 +401,9 @@ _LONE_LABELS: Final = 2
 _MARKED: Final = re.compile(
     r"[ \t]*(?:[-*+•▪◦→\u2013]|\d{1,5}[.)]|[^\w\s#(<\"'`*_\[-]{1,3})[ \t]+\S"
 )
-_GROUP: Final = re.compile(r"#{1,6}[ \t]+\S.*|\*\*[^*]+\*\*:?|[^-*•\d\s].{0,80}:")
+_GROUP: Final = re.compile(
+    r"#{1,6}[ \t]+\S.*|\*\*[^*]+\*\*:?|[^-*•\d\s].{0,80}:|[^-*•\d\s].{0,80}\(\d{1,6}[^()\n]{0,30}\)"
+)
 _NO_MEMBER: Final = re.compile(r"\s+\((?:none|empty)\)", re.I)
 """What stands below the heading of a group that has nothing in it."""
 

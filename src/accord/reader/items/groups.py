@@ -378,7 +378,9 @@ def _likeness(parts: list[list[Line]], wants_list: bool, heading: str) -> str | 
         return None
     if shapes == {"text"} and len({len(part) for part in parts}) > 1:
         return None
-    if parts[0][0].kind == "heading" and parts[0][1].kind == "bullet":
+    first, second, *_ = parts[0]
+    is_heading = first.kind == "heading" or _ONLY_BOLD.fullmatch(first.text) is not None
+    if is_heading and _is_bullet(second):
         return None  # groups, or headings of several levels
     if shapes == {"title"} and not all(any(map(str.isdigit, part[0].text)) for part in parts):
         return None

@@ -431,10 +431,10 @@ def test_a_server_that_answers_nothing_is_not_called_until_it_answers_a_probe(
     monkeypatch.setattr("accord.gateway.upstreams._PROBES", (1.0, 1.0, 1.0, 1.0))
 
     async def main() -> None:
-        gateway = Gateway([odd_spec(tmp_path, options={"timeout": 0.4})])
+        gateway = Gateway([odd_spec(tmp_path, options={"timeout": 1.0})])
         one = gateway.upstreams["odd"]
         async with client_of(gateway.server, NEW) as client:
-            dozing = [client.call_tool("doze", {"seconds": 1.2})]
+            dozing = [client.call_tool("doze", {"seconds": 3.0})]
             hanging = [client.call_tool("hang") for _ in range(3)]
             for each in await asyncio.gather(*dozing, *hanging):
                 assert each.is_failure
@@ -454,9 +454,9 @@ def test_a_server_that_answers_nothing_is_not_called_until_it_answers_a_probe(
 @pytest.mark.requirement("gateway.23.breaker", "gateway.8.one-call")
 def test_a_slow_tool_is_no_reason_to_refuse_others(tmp_path: Path) -> None:
     async def main() -> None:
-        gateway = Gateway([odd_spec(tmp_path, options={"timeout": 0.2})])
+        gateway = Gateway([odd_spec(tmp_path, options={"timeout": 1.0})])
         async with client_of(gateway.server, NEW) as client:
-            for _ in range(3):
+            for _ in range(2):
                 await asyncio.gather(*(client.call_tool("hang") for _ in range(4)))
                 assert gateway.upstreams["odd"].status == "ok"
                 assert (await say(client, {"content": []})).is_failure is False
@@ -471,7 +471,7 @@ def test_a_server_that_never_answers_again_is_started_anew(
     monkeypatch.setattr("accord.gateway.upstreams._PROBES", (0.1,))
 
     async def main() -> None:
-        gateway = Gateway([odd_spec(tmp_path, options={"timeout": 0.3})])
+        gateway = Gateway([odd_spec(tmp_path, options={"timeout": 1.0})])
         async with client_of(gateway.server, NEW) as client:
             calls = [client.call_tool("doze", {"seconds": 600}) for _ in range(3)]
             await asyncio.gather(*calls)

@@ -87,6 +87,11 @@ class HTTPTransport:
             raise ContractError(f"the URL or its headers are invalid: {error}") from error
         self._pool = Pool()
 
+    @property
+    def in_session(self) -> bool:
+        """True if the server has given a session id."""
+        return self._session is not None
+
     async def exchange(self, request: Outgoing, reply: "asyncio.Future[Reply]") -> None:
         """POST a request and read until its reply arrives; resume an interrupted stream."""
         events = EventStreamDecoder(self._limit)

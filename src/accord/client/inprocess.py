@@ -31,6 +31,7 @@ class InProcessTransport(CallbackEdge):
     """
 
     has_headers = False
+    in_session = False
 
     def __init__(self, server: Server, dispatcher: Dispatcher) -> None:
         super().__init__(self._deliver)

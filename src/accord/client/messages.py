@@ -243,6 +243,10 @@ class Transport(Protocol):
     def has_headers(self) -> bool:
         """True if messages are sent with HTTP headers."""
 
+    @property
+    def in_session(self) -> bool:
+        """True if messages belong to a session that the server may forget."""
+
     async def exchange(self, request: Outgoing, reply: "asyncio.Future[Reply]") -> None:
         """Send a request and read until its reply arrives.
 

@@ -50,6 +50,8 @@ OnPage = Callable[[Mapping[str, Any]], object]
 
 log = logging.getLogger("accord")
 
+_SESSION_ERRORS: Final = (-32600, -32001)
+"""Codes with which servers reject a session that they do not know, beside HTTP 404."""
 _MAX_PAGES: Final = 1_000
 _MAX_LIST: Final = 16 * 1024 * 1024  # bytes of all pages of tools/list
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
@@ -226,17 +228,32 @@ class Peer:
             self._session.request, method, params, within=within, headers=headers, on_start=on_start
         )
         try:
-            return await send(revision=negotiated.revision)
+            reply = await send(revision=negotiated.revision)
+            if not self._has_lost_session(reply):
+                return reply
         except SessionExpired:
-            await self._renew(negotiated)
+            pass
+        await self._renew(negotiated)
         return await send(revision=self._negotiated.revision)
+
+    def _has_lost_session(self, reply: Reply) -> bool:
+        """True if a server says in a JSON-RPC error that it does not know the session."""
+        error = reply.error
+        if not isinstance(error, dict) or error.get("code") not in _SESSION_ERRORS:
+            return False
+        is_in_session = self._session.transport.in_session
+        return is_in_session and "session" in str(error.get("message")).lower()
 
     async def _renew(self, lost: Negotiated) -> None:
         """Begin a new MCP session, once for all requests that failed."""
         async with self._renew_lock:
             if self._negotiated is not lost:
                 return
-            self._negotiated = await initialize(self._session, lost.revision)
+            try:
+                self._negotiated = await initialize(self._session, lost.revision)
+            except PeerError as error:
+                text = f"the session has ended, and no new one began: {error}"
+                raise SessionExpired(text) from error
             revision = self._negotiated.revision
             for (method, _), params in list(self.session_state.items()):
                 with suppress(PeerError):

@@ -88,6 +88,7 @@ class StdioTransport:
     """A transport to a child process in its own process group."""
 
     has_headers = False
+    in_session = False
 
     def __init__(
         self,

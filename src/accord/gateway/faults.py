@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
+from accord.client.messages import SessionExpired
 from accord.errors import (
     HEADER_MISMATCH,
     INTERNAL_ERROR,
@@ -34,7 +35,7 @@ _MAX_DATA: Final = 16_384
 
 def surely_not_started(error: PeerError) -> bool:
     """True if a request that failed has not reached the upstream's tool."""
-    if isinstance(error, NotConnected | SignInError):
+    if isinstance(error, NotConnected | SessionExpired | SignInError):
         return True
     return type(error.__cause__).__name__ in _NOT_SENT
 

@@ -5,7 +5,7 @@ import contextlib
 import contextvars
 import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from time import monotonic
 from typing import Any, Final, Literal, cast
 
@@ -13,7 +13,14 @@ import msgspec
 
 from accord.client import Reply, TimedOut
 from accord.client.messages import Disconnected
-from accord.errors import METHOD_NOT_FOUND, MCPError, PeerError, SignInError, SignInRequired
+from accord.errors import (
+    METHOD_NOT_FOUND,
+    UNSUPPORTED_PROTOCOL_VERSION,
+    MCPError,
+    PeerError,
+    SignInError,
+    SignInRequired,
+)
 from accord.gateway.calls import (
     ForwardedCall,
     first_answers,
@@ -22,7 +29,7 @@ from accord.gateway.calls import (
     with_input,
 )
 from accord.gateway.faults import raise_error, require_opened, surely_not_started
-from accord.gateway.link import Link, open_link
+from accord.gateway.link import Link, NotConnected, open_link
 from accord.gateway.questions import ForwardedQuestion, offered, question_of
 from accord.gateway.slots import CallSlots
 from accord.gateway.spec import OAuthClient, UpstreamSpec
@@ -58,6 +65,10 @@ _SETTLE: Final = 0.1
 _MIN_POLL: Final = 10.0
 """Seconds between two requests for a list whose changes are not reported, at least."""
 _MAX_POLL: Final = 3600.0
+_PACE: Final = 10.0
+"""An upstream whose lists take long to read may change them so many times more seldom."""
+_MAX_PARKED: Final = 1_000
+"""Calls that wait for answers of callers of the stateless era."""
 _IDLE: Final = 300.0
 """Seconds without a call after which the session of a caller is closed."""
 _MAX_SESSIONS: Final = 64
@@ -78,6 +89,14 @@ _canonical = msgspec.json.Encoder(order="deterministic").encode
 
 SessionKey = tuple[bytes | None, bytes]
 """The principal of a caller, and the capabilities that its session offers."""
+
+
+class _SharedLock:
+    """A lock, and the number of those that hold it or wait for it."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.users = 0
 
 
 class Upstream:
@@ -101,6 +120,8 @@ class Upstream:
         self._offered: Mapping[str, Any] = _ALL_CAPABILITIES
         """The capabilities that the first session offers."""
         self._needs_sign_in = False
+        self._reload_seconds = 0.0
+        """Seconds that it took to read the lists again."""
         self._is_claimed = False
         """True once a caller without credentials uses the first session."""
         self._reset()
@@ -110,7 +131,7 @@ class Upstream:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._base: Link | None = None
         self._links: dict[SessionKey, Link] = {}
-        self._locks: dict[SessionKey, asyncio.Lock] = {}
+        self._locks: dict[SessionKey, _SharedLock] = {}
         self._parked: dict[str, ForwardedCall] = {}
         self._changed: set[str] = set()
         self._watched: dict[str, None] = {}
@@ -412,17 +433,19 @@ class Upstream:
 
     async def _reload(self) -> None:
         """Read the lists that have changed, once for changes that come together."""
-        await asyncio.sleep(_SETTLE)
+        await asyncio.sleep(max(_SETTLE, _PACE * self._reload_seconds))
         changed, self._changed = self._changed, set()
         link = self._base
         if link is None:
             return
+        began = monotonic()
         try:
             self.entries = await self._load(link, {key: LISTS[key] for key in changed})
         except PeerError as error:
             log.warning("server %s: %.500s", self.spec.name, error)
         else:
             self.on_lists()
+        self._reload_seconds = monotonic() - began
 
     # Requests
 
@@ -519,12 +542,24 @@ class Upstream:
                 if not context.client.revision.stateless or not options["capabilities"]:
                     reply = await call.direct(request)
                 else:
+                    if len(self._parked) >= _MAX_PARKED:
+                        request.close()
+                        raise Problem.rate_limit(
+                            f"Server {self.spec.name!r} has {_MAX_PARKED:,} calls that wait for"
+                            " answers, its limit",
+                            retry_after=10.0,
+                        )
                     call.start(request)
                     reply = await self._follow(call, context)
         except PeerError as error:
             self._report(link, error)
             raise
         link.unanswered = 0
+        failure = reply.error
+        if isinstance(failure, dict) and failure.get("code") == UNSUPPORTED_PROTOCOL_VERSION:
+            changed = NotConnected(f"it does not speak revision {link.revision.date} any more")
+            self._report(link, changed)
+            raise changed
         return reply
 
     def _require_answering(self, link: Link) -> None:
@@ -627,7 +662,7 @@ class Upstream:
         link = self._links.get(key)
         if link is not None and not link.is_lost:
             return link
-        async with self._locks.setdefault(key, asyncio.Lock()):
+        async with self._lock_for(key):
             link = self._links.get(key)
             if link is None or link.is_lost:
                 await self._make_room(key)
@@ -640,12 +675,25 @@ class Upstream:
                 self._links[key] = link
         return link
 
+    @contextlib.asynccontextmanager
+    async def _lock_for(self, key: SessionKey) -> AsyncIterator[None]:
+        """Hold the lock of a session, which is kept only while it is used."""
+        shared = self._locks.setdefault(key, _SharedLock())
+        shared.users += 1
+        try:
+            async with shared.lock:
+                yield
+        finally:
+            shared.users -= 1
+            if not shared.users:
+                del self._locks[key]
+
     async def _claimed(self, capabilities: Mapping[str, Any]) -> Link | None:
         """Return the first session for its first caller; a new one if it offers something else.
 
         So one process serves a caller and the lists. None if another caller was first.
         """
-        async with self._locks.setdefault(_FIRST, asyncio.Lock()):
+        async with self._lock_for(_FIRST):
             old = self._base
             if old is None or capabilities == self._offered:
                 self._is_claimed = True

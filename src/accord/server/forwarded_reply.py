@@ -25,7 +25,8 @@ KEPT_MEDIA: Final = "accord-reply://"
 _OWN: Final = ("resultType", "inputRequests", "requestState")
 _MAX_NAME: Final = 128
 _MAX_DIGITS: Final = 8
-_SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
+_NOT_THEIRS: Final = ("io.modelcontextprotocol/serverInfo", GATEWAY_KEY)
+"""Members of `_meta` that are of the connection, or our own words."""
 
 
 def _media_size(block: Mapping[str, Any]) -> int:
@@ -72,7 +73,7 @@ def projected(result: ForwardedResult, revision: Revision, *, is_structured: boo
     if isinstance(meta, msgspec.Raw):
         meta = msgspec.json.decode(meta)
     if isinstance(meta, Mapping):
-        meta = {name: each for name, each in meta.items() if name != _SERVER_INFO}
+        meta = {name: each for name, each in meta.items() if name not in _NOT_THEIRS}
     if result.changed:
         meta = {**(meta or {}), GATEWAY_KEY: {"changed": list(result.changed)}}
     if meta:
@@ -95,6 +96,8 @@ def normalised(
     reading = result.read()
     members: Result = to_result(reading, profile, revision.date, tool=tool, max_bytes=max_bytes)
     members.pop("resultType", None)
+    if isinstance(members.get("_meta"), dict):
+        members["_meta"].pop(GATEWAY_KEY, None)
     return members
 
 

@@ -17,6 +17,7 @@ from accord.serve.http.address import Address, listening
 from accord.serve.http.settings import Settings, hosts_of
 from accord.serve.http.supervisor import Supervisor, WorkerConfig
 
+_INSTRUMENTATION: Final = "opentelemetry.instrumentation.auto_instrumentation"
 _PREFIX: Final = "accord-workers-"
 
 
@@ -31,6 +32,7 @@ def supervise(
     """
     if sys.platform == "win32":
         raise ContractError("--workers and --reload require Linux or macOS; leave them out")
+    _instrument_workers()
     key = key_from(options) or os.urandom(32)
     address = Address.parse(options.http)
     settings = Settings(allow_hosts=tuple(options.allow_host), public_url=options.public_url)
@@ -61,6 +63,18 @@ def supervise(
             ).run()
         finally:
             rmtree(folder, ignore_errors=True)
+
+
+def _instrument_workers() -> None:
+    """Let workers export spans too, if `opentelemetry-instrument` has started this process.
+
+    It keeps itself from child processes, which are those that serve here.
+    """
+    module = sys.modules.get(_INSTRUMENTATION)
+    if module is not None and module.__file__ is not None:
+        before = os.environ.get("PYTHONPATH")
+        folders = [str(Path(module.__file__).parent), *([] if before is None else [before])]
+        os.environ["PYTHONPATH"] = os.pathsep.join(folders)
 
 
 def url_of(where: Address, options: argparse.Namespace) -> str:

@@ -237,7 +237,7 @@ def test_a_broken_token_file_is_refused_at_the_start(tokens: Path, text: str) ->
         (["--token-file", "missing.toml"], "could not read the token file"),
         (["--rate", "many"], "is not a rate"),
         (["--rate", "0/s"], "is not a rate"),
-        (["--max-concurrent", "0"], "invalid count"),
+        (["--max-concurrent", "0"], "--max-concurrent must be a whole number"),
         (["--tls-cert", "a.pem"], "--tls-cert and --tls-key belong together"),
         (["--tls-cert", "a.pem", "--tls-key", "b.pem"], "could not use the certificate"),
         (["--public-url", "shop.example"], "must be an http(s) URL"),

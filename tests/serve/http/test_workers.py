@@ -683,9 +683,9 @@ def test_the_key_of_the_author_is_kept(tmp_path: Path) -> None:
 MISUSE = [
     (["--workers", "2"], "--workers requires HTTP"),
     (["--stateless"], "--stateless requires HTTP"),
-    (["--http", "127.0.0.1:0", "--workers", "0"], "--workers: invalid count value: '0'"),
+    (["--http", "127.0.0.1:0", "--workers", "0"], "from 1 to 1,000, not '0'"),
     (["--http", "127.0.0.1:0", "--workers", "-1"], "--workers"),
-    (["--http", "127.0.0.1:0", "--workers", "many"], "--workers: invalid count value: 'many'"),
+    (["--http", "127.0.0.1:0", "--workers", "many"], "from 1 to 1,000, not 'many'"),
     (["--http", "0.0.0.0:0", "--workers", "2"], "--allow-host"),
 ]
 

@@ -78,6 +78,8 @@ class Facts(msgspec.Struct, kw_only=True):
     told: str | None = None
     """The same in English, as far as it says how it went."""
     collection: Collection | None = None
+    may_fail: bool = False
+    """Whether the text has any of the words of failures, once that was looked for."""
     has_looked: bool = False
     """Whether a collection was looked for."""
     nothing: bool | None = None

@@ -33,6 +33,8 @@ _LONG: Final = 200
 _MOST_LINES: Final = 4
 """Lines of a report on what was run."""
 _ENDINGS: Final = ("ed", "en")
+_ROW_COUNTS: Final = frozenset("0123456789QIUDqiud")
+"""First letters of what a database prints after it changed rows."""
 _TELLING: Final = ("ed", "id")
 """Endings of members that a report has: what was done, to what."""
 _NAMING: Final = ("id", "Id", "number", "Number", "ref", "Ref", "reference", "status", "state")
@@ -167,11 +169,7 @@ def reports_done(facts: Facts) -> Verdict | None:
         and not (call.wants_many and call.intent == "read")
     ):
         return Verdict("action", "likely" if call.intent != "read" else "guess")
-    if (
-        call.intent == "read"
-        and is_short
-        and _says_own(words, call, is_given=facts.mentions(words))
-    ):
+    if call.intent == "read" and is_short and _says_own(facts, words):
         return Verdict("action", "guess")
     if call.wants_many:  # it is named for several things, and was given one: `Note saved`
         is_told = call.intent == "unknown" and is_line and bool(facts.arguments)
@@ -192,12 +190,12 @@ def _is_report(words: str) -> bool:
     return reports_completion(words) and not reports_retrieval(words)
 
 
-def _says_own(words: str, call: Call, *, is_given: bool) -> bool:
+def _says_own(facts: Facts, words: str) -> bool:
     """Whether a text begins with the tool's own noun and what was done: `Review added`."""
-    small = words[:_LONG].lower()
+    call, small = facts.call, words[:_LONG].lower()
     first, _, rest = small.partition(" ")
     if not call.nouns.isdisjoint(base_forms(first)):  # `Logged decision: …`, of `tracker_log`
-        return is_given and not call.wants_many
+        return facts.mentions(words) and not call.wants_many
     is_only = f"\n{first} " not in small and " by " not in small
     return is_only and first in call.verbs and rest.partition(" ")[0] in OUTCOMES.done
 
@@ -223,7 +221,8 @@ def _is_plainly_done(facts: Facts) -> bool:
         return False
     if words.startswith("Successfully ") and reports_saving(words.partition("\n")[0]):
         return True
-    if begins(words, phrases.rows_changed) or (call.intent == "read" and reports_saving(words)):
+    is_count = words[:1] in _ROW_COUNTS and begins(words, phrases.rows_changed)
+    if is_count or (call.intent == "read" and reports_saving(words)):
         return True
     is_one = call.intent == "read" and not (call.wants_many or call.gives_content)
     return is_one and reports_only_completion(words)

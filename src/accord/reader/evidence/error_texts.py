@@ -69,7 +69,8 @@ def error_text(facts: Facts) -> Verdict | None:
         return None
     if (code := _exit_code(facts, told)) is not None:
         return facts.failed(Sign("exit-code", told.strip(), code), "guess")
-    strength = _strength(facts, told) if may_fail(told) else None
+    facts.may_fail = may_fail(told)
+    strength = _strength(facts, told) if facts.may_fail else None
     english = facts.told
     if strength is None and english is not None and english is not told:
         is_line = "\n" not in english.strip() and not facts.gives_anything
@@ -318,12 +319,11 @@ def _missing(facts: Facts, told: str) -> bool:
 
 def hints_at_failure(facts: Facts) -> bool:
     """Whether a text denies something near its beginning, which is too little to be a failure."""
-    told = facts.told
-    is_many = facts.gives_anything and told is not None and "\n" in told.strip()
-    if told is None or len(told) > _LONGEST_ADVICE or is_many:
+    told = facts.words
+    if not facts.may_fail or told is None or len(told) > _LONGEST_ADVICE:
         return False
-    small = told[:_LONGEST_DENIAL].lower()
-    return FRAGMENTS.search(small) is not None and phrases.within.match(small) is not None
+    is_document = facts.gives_anything and "\n" in told.strip()
+    return not is_document and begins(told, phrases.within)
 
 
 # What a text says by its words alone

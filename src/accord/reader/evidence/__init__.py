@@ -145,7 +145,7 @@ class Facts(msgspec.Struct, kw_only=True):
 
     def repeats(self, collection: Collection) -> bool:
         """Whether a collection is what the tool was given, beside what it has to say itself."""
-        if self.call.intent != "unknown" or not collection.path:
+        if not self.arguments or self.call.intent != "unknown" or not collection.path:
             return False
         given = self.arguments.get(collection.path[-1])
         has_more = any(not is_of_list(member_of(name)) for name in collection.rest)

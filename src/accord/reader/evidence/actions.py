@@ -373,9 +373,9 @@ def _tells_written(value: dict[str, Any], call: Call) -> bool:
     is_log = call.words[-1:] == ("log",) and NAMES.getting.isdisjoint(call.words[:1])
     if is_log and value.get("logged"):
         return True
-    output, is_conversion = value.get("output"), "convert" in call.words
-    may_write = call.intent != "read" or is_conversion
-    if may_write and type(output) is dict and not MEMBERS.places.isdisjoint(map(squeezed, output)):
+    is_conversion = "convert" in call.words
+    output = value.get("output") if call.intent != "read" or is_conversion else None
+    if type(output) is dict and not MEMBERS.places.isdisjoint(map(squeezed, output)):
         return True
     if len(value) > _FEW or not _is_well(value):
         return False

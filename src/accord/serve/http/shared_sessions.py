@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Coroutine, Iterator
 from contextlib import suppress
 from functools import partial
 from threading import get_ident
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from accord.errors import INVALID_REQUEST, ContractError, Reject, StoreError
 from accord.model.changes import Change
@@ -32,12 +32,14 @@ from accord.serve.http.links import (
 from accord.serve.http.request import Refusal, refuse
 from accord.serve.http.response import Response, store_is_away
 from accord.serve.http.session_id import SessionId, SessionIds
-from accord.serve.http.session_store import SessionStore
 from accord.serve.http.sessions import UNVERIFIED, Principal, Session, Sessions
 from accord.serve.http.settings import Settings
 from accord.serve.pending_requests import PendingRequests
 from accord.server import Server
 from accord.server.registry import Rules
+
+if TYPE_CHECKING:
+    from accord.serve.http.session_store import SessionStore  # an extra
 
 log = logging.getLogger("accord")
 
@@ -63,7 +65,7 @@ class SharedSessions:
         execution: Execution,
         requests: PendingRequests,
         links: Links | None,
-        store: SessionStore | None = None,
+        store: "SessionStore | None" = None,
     ) -> None:
         """`links` are those to the other workers; the `store` keeps what changes a session."""
         self._dispatcher = server.dispatcher
@@ -366,7 +368,7 @@ class SharedSessions:
         if self._store is not None:
             self._later(self._restore(self._store))
 
-    async def _restore(self, store: SessionStore) -> None:
+    async def _restore(self, store: "SessionStore") -> None:
         with suppress(StoreError):
             for session in list(self._sessions):
                 await store.change(session.seal, session.connection.changes())

@@ -93,6 +93,15 @@ def test_it_holds_the_package_its_types_and_its_license(wheel: Path) -> None:
         assert {name for name in names if name.endswith(kind)} == files
 
 
+def test_the_metadata_and_the_files_of_what_is_built_are_sound(source: Path, wheel: Path) -> None:
+    for program in ("twine", "check-wheel-contents"):
+        if not Path(sys.executable).with_name(program).exists():
+            pytest.skip(f"{program} is not installed: make .venv/.check")
+    bin = Path(sys.executable).parent
+    run(bin / "twine", "check", "--strict", source, wheel)
+    run(bin / "check-wheel-contents", wheel)
+
+
 def test_it_brings_nothing_but_what_it_needs(installed: Path) -> None:
     listed = json.loads(run(*PIP, "--python", installed / "python", "list", "--format", "json"))
     names = {package["name"].replace("_", "-") for package in listed}

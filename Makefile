@@ -16,7 +16,7 @@ endif
 
 BIN := $(CURDIR)/$(VENV)/bin
 PIP := $(BIN)/python -m pip
-INSTALL := $(PIP) install --quiet --constraint constraints.txt --build-constraint constraints.txt
+INSTALL := $(PIP) install --quiet --quiet --constraint constraints.txt --build-constraint constraints.txt
 PEERS := $(VENV)/peers
 FRAMEWORKS := $(patsubst tests/frameworks/environments/%.txt,$(VENV)/frameworks/%/.installed,\
 	$(wildcard tests/frameworks/environments/*.txt))
@@ -104,10 +104,11 @@ clean: ## remove environments, caches and build output
 # The pip of a new environment may be too old for --group.
 $(VENV)/.base: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("accord needs Python 3.11+")'
-	@echo 'Installing accord and its dependencies into $(VENV); this takes a minute or two, once.'
-	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --quiet --constraint constraints.txt --upgrade pip
-	$(INSTALL) --editable '.[all]'
+	@if [ -t 2 ]; then printf '\rInstalling accord into $(VENV): a minute or two, once ... ' >&2; fi
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --quiet --quiet --constraint constraints.txt --upgrade pip
+	@$(INSTALL) --editable '.[all]'
+	@if [ -t 2 ]; then printf '\r\033[K' >&2; fi
 	@touch $@
 
 $(VENV)/.test $(VENV)/.long $(VENV)/.check $(VENV)/.docs $(VENV)/.bench $(VENV)/.sheet: $(VENV)/.%: $(VENV)/.base

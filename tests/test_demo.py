@@ -110,6 +110,14 @@ def test_the_page_is_where_it_says(demo: HttpServer) -> None:
         assert page.headers.get_content_type() == "text/html"
 
 
+def test_what_it_says_to_try_works(demo: HttpServer) -> None:
+    command = demo.said(re.compile(r"^demo: try (.+)$", re.M))[1]
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True
+    )
+    assert (done.returncode, "lute" in done.stdout) == (0, True), done.stderr
+
+
 def test_the_shop_is_the_same_wherever_it_is_made(demo: HttpServer) -> None:
     _, *found = calls(
         demo.url,
@@ -152,9 +160,14 @@ def test_make_runs_it_where_it_was_made_before_and_ctrl_c_ends_it_quietly(
         said = []
         for line in running.stderr:
             said.append(line)
-            if "MCP at" in line:
+            if line.startswith("demo: try "):
                 os.killpg(running.pid, signal.SIGINT)
         code = running.wait(40)
-    assert [line.partition(" ")[0] for line in said] == ["demo:", "demo:"], said
-    assert f"http://127.0.0.1:{port}/" in said[-1]
+    what, where, to_try = said
+    assert what.startswith("demo: one MCP server with ")
+    assert (
+        where
+        == f"demo: MCP at http://127.0.0.1:{port}/mcp and a page at http://127.0.0.1:{port}/\n"
+    )
+    assert to_try.startswith("demo: try ")
     assert code in (0, -signal.SIGINT)

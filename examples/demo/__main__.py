@@ -8,12 +8,16 @@ import os
 import shlex
 import socket
 import sys
+from functools import partial
 from pathlib import Path
 
 import shop_data
-from accord.cli import main as accord
+from accord.cli.main import parser_of, run_parsed
+from accord.cli.serve import run
 
 TOOLS = Path(__file__).with_name("tools.py")
+RUNS = "one MCP server with a shop database, functions in Python and a tool that fills character sheets"
+TRY = "catalogue category=music --table"
 
 
 def main() -> int:
@@ -28,16 +32,25 @@ def main() -> int:
     )
     options = parser.parse_args()
     shop = options.folder / "shop.db"
-    if shop_data.make(shop):
-        print(f"demo: created {shop}", file=sys.stderr)
-    words = ["serve", os.path.relpath(TOOLS), str(shop), "sheets", "--explore"]
+    shop_data.make(shop)
+    words = [os.path.relpath(TOOLS), str(shop), "sheets", "--explore"]
     words += ["--out", str(options.folder / "sheets"), "--http", f"127.0.0.1:{options.port}"]
     words += ["--name", "demo", "--server-version", "1.0"]
-    print(f"demo: accord {shlex.join(words)}", file=sys.stderr)
-    code = accord(words)
+    code = run_parsed(
+        "serve", parser_of("serve").parse_args(words), partial(run, announce=announce)
+    )
     if code == 2 and _needs_another(options.port):
-        print("demo: make demo PORT=8001", file=sys.stderr)
+        print("demo: use another port: make demo PORT=8001", file=sys.stderr)
     return code
+
+
+def announce(url: str, name: str) -> None:
+    """Print what runs, where, and what to try."""
+    command = Path(sys.executable).with_name("accord")
+    accord = os.path.relpath(command) if command.exists() else "accord"
+    print(f"{name}: {RUNS}; Ctrl-C ends it", file=sys.stderr)
+    print(f"{name}: MCP at {url} and a page at {url.removesuffix('mcp')}", file=sys.stderr)
+    print(f"{name}: try {shlex.quote(accord)} call {url} {TRY}", file=sys.stderr)
 
 
 def _needs_another(port: str) -> bool:

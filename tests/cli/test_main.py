@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from accord.extras import extras as extras_of
 from cli.command import (
     ACCORD,
     ENVIRONMENT,
@@ -21,8 +22,6 @@ from cli.command import (
 from commands import Popen
 from sources.sql.shop import make
 
-EXTRAS = "arrow auth connect django http redis sheets sql telemetry".split()
-
 
 def test_version_is_the_one_of_the_installed_package_with_its_extras() -> None:
     for option in ("--version", "-V"):
@@ -30,7 +29,7 @@ def test_version_is_the_one_of_the_installed_package_with_its_extras() -> None:
         assert (done.code, done.err) == (0, "")
         first, extras = done.out.splitlines()
         assert first == f"accord {version('accord-mcp')}"
-        assert extras == f"extras: {', '.join(EXTRAS)}"
+        assert extras == f"extras: {', '.join(extras_of())}"
 
 
 @pytest.mark.slow

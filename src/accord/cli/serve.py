@@ -5,7 +5,8 @@ import asyncio
 import gc
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -65,6 +66,8 @@ _NO_KEY: Final = (
     "without --key-file, tasks in Redis are not encrypted, and sessions are not shared with other"
     " machines"
 )
+Announce = Callable[[str, str], None]
+"""Prints the URL and the name of what is served."""
 _CONTRACTS: Final = {"v1": "plain", "v2": "envelope", None: None}
 
 
@@ -167,8 +170,11 @@ def _add_result_arguments(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
-    """Serve until the input ends, or over HTTP until interrupted."""
+def run(options: argparse.Namespace, announce: Announce | None = None) -> int:
+    """Serve until the input ends, or over HTTP until interrupted.
+
+    `announce` prints the URL and the name of what is served over HTTP.
+    """
     log_in_background()
     given = targets.expand(options.targets, options)
     if options.store is not None:
@@ -186,9 +192,7 @@ def run(options: argparse.Namespace) -> int:
         stdio.serve(server, pipes, stdio.Settings(grace=options.grace), on_end=exit_within)
         return 0
 
-    def announce(url: str, name: str) -> None:
-        _announce(options, given, url, name)
-
+    announce = announce or partial(_announce, options, given)
     if options.reload:
         from accord.cli.reload import reloader, watcher_of
         from accord.cli.workers import supervise
@@ -198,19 +202,23 @@ def run(options: argparse.Namespace) -> int:
         from accord.cli.workers import supervise
 
         return supervise(options, announce)
-    _load_and_serve(options, given)
+    _load_and_serve(options, given, announce)
     return 0
 
 
 def run_worker(options: argparse.Namespace, worker: "Worker") -> int:
     """Serve over HTTP as one of several workers."""
     log_in_background()
-    _load_and_serve(options, targets.expand(options.targets, options), worker)
+    given = targets.expand(options.targets, options)
+    _load_and_serve(options, given, partial(_announce, options, given), worker)
     return 0
 
 
 def _load_and_serve(
-    options: argparse.Namespace, given: Sequence[Target], worker: "Worker | None" = None
+    options: argparse.Namespace,
+    given: Sequence[Target],
+    announce: Announce,
+    worker: "Worker | None" = None,
 ) -> None:
     from accord.cli.terminal import StatusLine  # not needed for stdio
 
@@ -219,7 +227,7 @@ def _load_and_serve(
     else:
         with StatusLine(f"loading {' '.join(options.targets)}"):
             server = _load(options, given, worker)
-    _serve_http(server, options, given, worker)
+    _serve_http(server, options, announce, worker)
 
 
 def require_stdio(options: argparse.Namespace, given: Sequence[Target]) -> None:
@@ -286,7 +294,7 @@ def _set_store(server: Server, store: str | None, folder: str | None) -> None:
 def _serve_http(
     server: Server,
     options: argparse.Namespace,
-    given: Sequence[Target],
+    announce: Announce,
     worker: "Worker | None" = None,
 ) -> None:
     from accord.inspector.call_stats import CallStats
@@ -315,9 +323,9 @@ def _serve_http(
             stats_of_others=None if place is None else lambda: place.siblings.gather(_STATS),
         )
 
-    def announce(url: str) -> None:
+    def ready(url: str) -> None:
         if worker is None:
-            _announce(options, given, url, server.identity.name)
+            announce(url, server.identity.name)
         else:
             worker.ready(server.identity.name, server.dispatcher.key)
 
@@ -327,7 +335,7 @@ def _serve_http(
         settings,
         access,
         page=page,
-        ready=announce,
+        ready=ready,
         on_end=exit_within,
         place=place,
         figures={} if stats is None else {_STATS: lambda: to_json(stats.report())},

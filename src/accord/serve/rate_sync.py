@@ -56,6 +56,8 @@ class RateSync:
         with suppress(StoreError):
             await self._store.exchange(self._name, b"", _KNOWN)
         await self._store.close()
+        for each in self._limits:
+            each.end_sharing()
 
     async def _repeat(self) -> None:
         is_away = False  # which is logged once
@@ -75,6 +77,9 @@ class RateSync:
                 if not is_away:
                     log.warning("Rates go on with the last shares: %s", error)
                 is_away = True
+                self._known = {
+                    name: (now + _KNOWN, each) for name, (_, each) in self._known.items()
+                }
             else:
                 is_away = False
 
@@ -108,7 +113,8 @@ class RateSync:
             if not value:  # it has left
                 self._known.pop(name, None)
             elif name != self._name:
-                self._known[name] = (now + _KNOWN, _decode(value))
+                with suppress(msgspec.DecodeError):  # of another version
+                    self._known[name] = (now + _KNOWN, _decode(value))
         self._known = {name: each for name, each in self._known.items() if now < each[0]}
         return [demand for _, demand in self._known.values()]
 

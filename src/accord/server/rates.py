@@ -71,6 +71,11 @@ class RateLimit:
         busiest = sorted(demand, key=demand.__getitem__, reverse=True)[:_MAX_BUSY]
         self.demand = {key: demand[key] for key in busiest if demand[key] >= _LEAST}
 
+    def end_sharing(self) -> None:
+        """Count the calls of this process alone."""
+        self.is_shared = False
+        self._attempts, self.demand, self.told, self._shares = {}, {}, {}, {}
+
     def set_shares(self, count: int, others: Mapping[Hashable, float]) -> None:
         """Set the shares of this process, one of `count`, by the sum of the others' demand."""
         reserve = _RESERVE / count

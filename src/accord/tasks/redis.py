@@ -158,7 +158,7 @@ class RedisStore:
 
     async def exchange(self, owner: str, value: bytes, seconds: float) -> dict[str, bytes]:
         """Publish a value of a process for so many seconds; return those of all processes."""
-        key, now = f"{self._prefix}:processes", self._client.now()
+        key, now = f"{self._prefix}:rates", self._client.now()
         replies = await self._client.send(
             ("HSET", key, owner, _TIME.pack(now + seconds) + value),
             ("PEXPIRE", key, int(2000 * seconds)),

@@ -2,6 +2,8 @@
 
 import asyncio
 import http.client
+import re
+import socket
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -10,8 +12,11 @@ import pytest
 
 from accord import Server
 from accord.serve.http.exchange import Message
-from http_peer import HttpPeer
-from serve.http.talk import serving
+from commands import ACCORD, SAMPLES
+from http1.raw_server import Authority
+from http_peer import HttpPeer, HttpServer
+from redis_server import RedisServer, needs_redis
+from serve.http.talk import SERVERS, serving
 from serve.talk import UNWATCHED
 from tasks.replica import Replica
 
@@ -106,6 +111,31 @@ def test_subscriptions_end_with_a_result_and_the_app_serves_on() -> None:
             assert (await replica.send("tools/list", {}))["result"]["tools"] == []
 
     asyncio.run(main())
+
+
+@needs_redis
+def test_a_replica_without_its_store_stays_ready() -> None:
+    with RedisServer() as redis:
+        words = ["--store", redis.url, "--rate", "1000/s"]
+        with serving(*words, env=UNWATCHED) as server, HttpPeer(server.port) as client:
+            redis.stop()
+            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+            for _ in range(3):
+                assert get(connection, "/health/ready") == (200, None, b'{"status":"ok"}')
+                assert client.call("echo", word="still") == "still"
+            connection.close()
+
+
+def test_a_client_that_ends_no_tls_handshake_does_not_hold_the_end(tmp_path: Path) -> None:
+    pem = str(Authority(tmp_path).issue("127.0.0.1"))
+    command = [ACCORD, "serve", *SERVERS, "--http", "127.0.0.1:0", "--grace", "4"]
+    command += ["--tls-cert", pem, "--tls-key", pem]
+    url = re.compile(r"MCP at https://(\S+)")
+    with HttpServer(command, cwd=SAMPLES, env=UNWATCHED, url=url) as server, ExitStack() as stack:
+        for _ in range(3):
+            stack.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+        server.process.terminate()
+        assert server.wait(10) == 0
 
 
 def test_a_mounted_app_is_not_ready_once_its_host_ends() -> None:

@@ -160,8 +160,9 @@ class _Acceptor:
             self._listener.close()
 
     async def wait_closed(self) -> None:
-        """Wait for the connections that are being opened."""
-        await asyncio.gather(*self._opening)
+        """Wait for the connections that are being opened, but not for a slow TLS handshake."""
+        if self._opening:
+            await asyncio.wait(self._opening, timeout=_MAX_DRAIN / 2)
 
 
 class _SharedAcceptor(_Acceptor):

@@ -55,6 +55,7 @@ def tool_of(upstream: Upstream, entry: Entry, name: str) -> Tool:
             {"name": own, "arguments": arguments},
             context,
             is_repeatable=hints.read_only is True or hints.idempotent is True,
+            entry=entry,
         )
         if reply.error is not None:
             upstream.raise_error(reply.error, "tools/call", context)
@@ -72,6 +73,7 @@ def tool_of(upstream: Upstream, entry: Entry, name: str) -> Tool:
         is_async=True,
         wants_context=True,
         hints=hints,
+        task="auto" if upstream.supports_tasks(entry) else False,
         foreign=Foreign(_valid(entry), upstream.spec.replies, _is_stale(upstream), upstream.origin),
     )
     return _with_valid_marks(tool)

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from math import inf
 from typing import Any, Final
 
@@ -64,6 +64,7 @@ class Link:
         self.next_probe: float | None = None
         """When it is asked whether it answers again; None while it takes requests."""
         self._stack = stack
+        self._tasks: set[asyncio.Task[None]] = set()
         self._tokens: dict[str, ForwardedCall] = {}
         self._early: list[dict[str, Any]] = []
         """Questions that have come before the first call of the session."""
@@ -86,6 +87,12 @@ class Link:
             return False
         return True
 
+    def run(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run what has to be done for a call that has ended."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     async def close(self) -> None:
         """Close the connection, and end the process."""
         self.peer.dispatcher.watchers.discard(self.lost)
@@ -93,6 +100,8 @@ class Link:
             self.lost.cancel()
         elif not self.lost.cancelled():
             self.lost.exception()
+        for task in self._tasks:
+            task.cancel()
         await self._stack.aclose()
 
     async def request(

@@ -77,6 +77,17 @@ def question_of(method: Any, params: Any) -> ForwardedQuestion:
     return ForwardedQuestion(method, params if isinstance(params, dict) else {})
 
 
+def questions_in(result: Mapping[str, Any]) -> Mapping[str, ForwardedQuestion]:
+    """Return the questions of a result that asks for input; raise PeerError if it has others."""
+    requests = result.get("inputRequests") or {}
+    if not isinstance(requests, dict) or not all(isinstance(e, dict) for e in requests.values()):
+        raise PeerError("inputRequests must be an object of requests")
+    return {
+        str(key): question_of(each.get("method"), each.get("params"))
+        for key, each in requests.items()
+    }
+
+
 def offered(capabilities: Capabilities, revision: Revision) -> dict[str, Any]:
     """Return the capabilities of a caller that an upstream may use: what it can be asked."""
     found: dict[str, Any] = {}

@@ -7,12 +7,14 @@ import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from time import monotonic
+from types import MappingProxyType
 from typing import Any, Final, Literal, cast
 
 import msgspec
 
 from accord.client import Reply, TimedOut
 from accord.client.messages import Disconnected
+from accord.client.tasks import CAPABILITIES, declaring
 from accord.errors import (
     METHOD_NOT_FOUND,
     UNSUPPORTED_PROTOCOL_VERSION,
@@ -30,9 +32,18 @@ from accord.gateway.calls import (
 )
 from accord.gateway.faults import raise_error, require_opened, surely_not_started
 from accord.gateway.link import Link, NotConnected, open_link
-from accord.gateway.questions import ForwardedQuestion, offered, question_of
+from accord.gateway.questions import offered, questions_in
 from accord.gateway.slots import CallSlots
 from accord.gateway.spec import OAuthClient, UpstreamSpec
+from accord.gateway.tasks import (
+    call_as_task,
+    declares,
+    open_task,
+    result_of,
+    resumed,
+    supports_tasks,
+    wants_task,
+)
 from accord.model.answer import Problem
 from accord.model.changes import Change, ListChanged, Updated
 from accord.model.context import Context
@@ -234,6 +245,10 @@ class Upstream:
         if base is None:
             return False
         return "completions" in base.peer.capabilities or not base.revision.completions
+
+    def supports_tasks(self, entry: Mapping[str, Any]) -> bool:
+        """True if calls of a tool may become tasks."""
+        return supports_tasks(self._base, entry)
 
     @property
     def depends_on_caller(self) -> bool:
@@ -456,10 +471,12 @@ class Upstream:
         context: Context[Any],
         *,
         is_repeatable: bool = True,
+        entry: Mapping[str, Any] = MappingProxyType({}),
     ) -> Reply:
         """Forward a request of a caller; raise a Problem if there is no reply.
 
-        A request that `is_repeatable` is sent again if the upstream has ended meanwhile.
+        A request that `is_repeatable` is sent again if the upstream has ended meanwhile. `entry` is
+        that of the tool in the list of the upstream.
         """
         self.calls += 1
         channel = cast(RequestChannel, context.channel)
@@ -472,7 +489,7 @@ class Upstream:
         try:
             if parked is not None and parked in self._parked:
                 return await self._follow(self._parked[parked], context)
-            return await self._forward(method, params, context, parked, is_repeatable)
+            return await self._forward(method, params, context, parked, is_repeatable, entry)
         finally:
             self._slots.release()
 
@@ -483,17 +500,18 @@ class Upstream:
         context: Context[Any],
         parked: str | None,
         is_repeatable: bool,
+        entry: Mapping[str, Any],
     ) -> Reply:
         """Send a request; once more if that is certain to do no harm."""
         try:
-            return await self._attempt(method, params, context, parked)
+            return await self._attempt(method, params, context, parked, entry)
         except PeerError as error:
             if isinstance(error, TimedOut) or _is_sign_in(error):
                 raise self._problem(error) from error
             if not is_repeatable and not surely_not_started(error):
                 raise self._problem(error, may_have_run=True) from error
         try:
-            return await self._attempt(method, params, context, parked)
+            return await self._attempt(method, params, context, parked, entry)
         except PeerError as error:
             raise self._problem(error, may_have_run=not is_repeatable) from error
 
@@ -503,7 +521,12 @@ class Upstream:
         return await link.peer.request("completion/complete", params)
 
     async def _attempt(
-        self, method: str, params: Mapping[str, Any], context: Context[Any], parked: str | None
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        context: Context[Any],
+        parked: str | None,
+        entry: Mapping[str, Any],
     ) -> Reply:
         channel = cast(RequestChannel, context.channel)
         if self.spec.auth is not None and self._exchanges:
@@ -528,17 +551,10 @@ class Upstream:
             params = {**params, "_meta": {**_forwarded_meta(meta), **trace}}
         try:
             if link.revision.stateless:
-
-                def send(answers: Mapping[str, Any]) -> Awaitable[Reply]:
-                    call = ForwardedCall(context)
-                    return call.direct(link.request(call, method, {**params, **answers}, **options))
-
-                reply = await send(first_answers(context))
-                if is_asking(reply):
-                    reply = await with_input(context, reply, send, _questions_in)
+                reply = await self._send_stateless(link, method, params, context, options)
             else:
                 call = ForwardedCall(context)
-                request = link.request(call, method, params, **options)
+                request = _in_session(link, call, method, params, entry, options)
                 if not context.client.revision.stateless or not options["capabilities"]:
                     reply = await call.direct(request)
                 else:
@@ -561,6 +577,34 @@ class Upstream:
             self._report(link, changed)
             raise changed
         return reply
+
+    async def _send_stateless(
+        self,
+        link: Link,
+        method: str,
+        params: Mapping[str, Any],
+        context: Context[Any],
+        options: dict[str, Any],
+    ) -> Reply:
+        """Send a request of the stateless era until its result is complete."""
+        has_tasks = method == "tools/call" and declares(link)
+        if has_tasks:
+            capabilities = declaring(options["capabilities"])[CAPABILITIES]
+            options = {**options, "capabilities": capabilities}
+
+        def send(answers: Mapping[str, Any]) -> Awaitable[Reply]:
+            call = ForwardedCall(context)
+            return call.direct(link.request(call, method, {**params, **answers}, **options))
+
+        given = first_answers(context)
+        task_id = open_task(given.get("requestState")) if has_tasks else None
+        if task_id is not None:
+            answers = given.get("inputResponses", {})
+            return await resumed(link, task_id, answers, context, options)
+        reply = await send(given)
+        if is_asking(reply):
+            reply = await with_input(context, reply, send, questions_in)
+        return await result_of(link, reply, context, options) if has_tasks else reply
 
     def _require_answering(self, link: Link) -> None:
         """Raise a Problem while an upstream answers nothing."""
@@ -788,14 +832,18 @@ def _is_sign_in(error: PeerError) -> bool:
     return isinstance(error, SignInError) or isinstance(error.__cause__, SignInError)
 
 
-def _questions_in(result: Mapping[str, Any]) -> Mapping[str, ForwardedQuestion]:
-    requests = result.get("inputRequests") or {}
-    if not isinstance(requests, dict) or not all(isinstance(e, dict) for e in requests.values()):
-        raise PeerError("inputRequests must be an object of requests")
-    return {
-        str(key): question_of(each.get("method"), each.get("params"))
-        for key, each in requests.items()
-    }
+async def _in_session(
+    link: Link,
+    call: ForwardedCall,
+    method: str,
+    params: Mapping[str, Any],
+    entry: Mapping[str, Any],
+    options: Mapping[str, Any],
+) -> Reply:
+    """Send a request of the handshake era, as a task if the tool can only be one."""
+    if not wants_task(link, entry):
+        return await link.request(call, method, params, **options)
+    return await call_as_task(link, call, params, options)
 
 
 def _meta_of(channel: RequestChannel) -> dict[str, Any]:

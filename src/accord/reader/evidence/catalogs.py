@@ -95,7 +95,8 @@ def _name_of(item: Any) -> str | None:
 def _told_tools(facts: Facts, value: dict[str, Any]) -> Verdict | None:
     """The tools under a member that is named for them, or in groups by their servers."""
     lists_tools = _lists_tools(facts)
-    named = [name for name in value if lists_tools and member_of(name).noun in NAMES.catalog]
+    nouns = NAMES.catalog if lists_tools else NAMES.catalog & facts.call.nouns
+    named = [name for name in value if nouns and member_of(name).noun in nouns]
     for name in ["tools"] if "tools" in value else named:
         verdict = _told_under(facts, value, name, lists_tools)
         if verdict is not None:
@@ -112,7 +113,7 @@ def _told_under(
     confidence: Confidence = "certain"
     found: list[Any] | None = None
     if isinstance(tools, dict):
-        is_asked = lists_tools or "help" in facts.call.words
+        is_asked = lists_tools or name != "tools" or "help" in facts.call.words
         found, confidence = entries(tools, is_held=True) if is_asked else None, "likely"
     elif isinstance(tools, list):
         is_page = name == "tools" and value.keys() <= {name, "nextCursor"}
@@ -134,16 +135,16 @@ def _grouped_tools(value: Mapping[str, Any]) -> Collection | None:
         return Collection(tools, {}, (), "likely")
     inner = [name for name, each in value.items() if isinstance(each, dict | list)]
     groups = value[inner[0]] if len(inner) == 1 else None
-    tools = _in_groups(groups) if isinstance(groups, dict) else None
+    tools = _in_groups(groups, 1) if isinstance(groups, dict) else None
     if tools is None:
         return None
     rest = {key: each for key, each in value.items() if key != inner[0]}
     return Collection(tools, rest, (inner[0],), "likely")
 
 
-def _in_groups(value: Mapping[str, Any]) -> list[Any] | None:
+def _in_groups(value: Mapping[str, Any], fewest: int = 2) -> list[Any] | None:
     """The tools in several groups, where there is nothing else."""
-    if len(value) < 2 or not MEMBERS.no_groups.isdisjoint(value):
+    if len(value) < fewest or not MEMBERS.no_groups.isdisjoint(value):
         return None
     found: list[Any] = []
     for name, group in value.items():

@@ -244,8 +244,8 @@ def test_no_call_waits_for_the_store() -> None:
             assert caller.call(number)
         exchanges = (monotonic() - begun) / EXCHANGE + 1
         calls = redis.calls()
-        assert set(calls) <= {"hset", "hgetall", "pexpire", "hdel", "client|setinfo"}, calls
-        assert calls.get("hset", 0) <= exchanges
+        assert calls.get("hset", 0) <= 2 * exchanges, calls
+        assert sum(calls.values()) <= 12 * exchanges + 20 < 600, "in the background, not by call"
         os.kill(redis.pid, signal.SIGSTOP)
         try:
             begun = monotonic()

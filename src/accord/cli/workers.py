@@ -33,7 +33,7 @@ def supervise(
     if sys.platform == "win32":
         raise ContractError("--workers and --reload require Linux or macOS; leave them out")
     _instrument_workers()
-    key = key_from(options) or os.urandom(32)
+    key = bytes(key_from(options) or os.urandom(32))  # older ones are in the options of workers
     address = Address.parse(options.http)
     settings = Settings(allow_hosts=tuple(options.allow_host), public_url=options.public_url)
     with listening(address, hosts_of(settings)) as (listener, where):

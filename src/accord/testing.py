@@ -6,10 +6,10 @@ from typing import Any, Final
 
 try:
     from rest_framework.test import APIClient
-except ImportError as error:
+except ImportError as _error:
     from accord.extras import missing
 
-    raise ImportError(missing("accord.testing", "django")) from error
+    raise ImportError(missing("accord.testing", "django")) from _error
 
 from accord.errors import ContractError, PeerError
 from accord.revisions import NEWEST, REVISIONS

@@ -17,9 +17,9 @@ class AnyOf:
     def __init__(self, verifiers: Sequence[Verifier]) -> None:
         self._verifiers = tuple(verifiers)
         self._verdicts = [Verdicts(each) for each in verifiers]
-        self.issuers = self._all("issuers")
-        self.audiences = self._all("audiences")
-        self.scopes = self._all("scopes")
+        self.issuers: tuple[str, ...] = self._all("issuers")
+        self.audiences: tuple[str, ...] = self._all("audiences")
+        self.scopes: tuple[str, ...] = self._all("scopes")
         self.leeway = min(getattr(each, "leeway", LEEWAY) for each in verifiers)
         self.cache_seconds = min(getattr(each, "cache_seconds", 300.0) for each in verifiers)
 

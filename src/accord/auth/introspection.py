@@ -18,7 +18,7 @@ from accord.auth.verifier import LEEWAY, ClaimRules, Unavailable
 from accord.errors import ContractError, PeerError
 from accord.model.caller import Caller, TokenRequest, scopes_of
 
-log = logging.getLogger("accord.auth")
+log: logging.Logger = logging.getLogger("accord.auth")
 
 _MAX_OPEN: Final = 32  # requests to the issuer at once
 _MAX_WAITING: Final = 256  # tokens that wait for one of them
@@ -57,7 +57,7 @@ class RefusalBudget:
 class Introspection:
     """Verifies tokens by an issuer's introspection endpoint; verdicts are kept for 30 seconds."""
 
-    cache_seconds = 30.0
+    cache_seconds: float = 30.0
 
     def __init__(
         self,
@@ -80,10 +80,10 @@ class Introspection:
         if not client_id or not client_secret:
             raise ContractError("introspection needs the id and the secret of this server")
         self._rules = ClaimRules(require_issuer(issuer), audience, implied, leeway)
-        self.issuers = (issuer,)
+        self.issuers: tuple[str] = (issuer,)
         self.leeway = leeway
-        self.audiences = self._rules.audiences
-        self.scopes = scopes_of(scopes, "a verifier")
+        self.audiences: tuple[str, ...] = self._rules.audiences
+        self.scopes: tuple[str, ...] = scopes_of(scopes, "a verifier")
         self._url = url
         self._authorization = _basic(client_id, client_secret)
         self._clock = clock

@@ -65,10 +65,10 @@ class TokenVerifier:
         """
         _require_library()
         self._rules = ClaimRules(require_issuer(issuer), audience, implied, leeway)
-        self.issuers = (issuer,)
+        self.issuers: tuple[str] = (issuer,)
         self.leeway = leeway
-        self.audiences = self._rules.audiences
-        self.scopes = scopes_of(scopes, "a verifier")
+        self.audiences: tuple[str, ...] = self._rules.audiences
+        self.scopes: tuple[str, ...] = scopes_of(scopes, "a verifier")
         unknown = sorted(set(algorithms) - ALGORITHMS)
         if unknown or not algorithms:
             known = ", ".join(sorted(ALGORITHMS))

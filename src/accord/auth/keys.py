@@ -20,7 +20,7 @@ from accord.errors import ContractError, PeerError
 if TYPE_CHECKING:
     from joserfc.jwk import Key
 
-log = logging.getLogger("accord.auth")
+log: logging.Logger = logging.getLogger("accord.auth")
 
 _FRESH: Final = 300.0  # seconds; then keys are fetched again, and the old ones used meanwhile
 _MAX_STALE: Final = 24 * 3_600.0  # seconds for which known keys are used while no fetch succeeds

@@ -28,7 +28,7 @@ from accord.auth.verifier import Unavailable
 from accord.errors import ContractError
 from accord.model.caller import Caller, TokenRequest, scopes_of
 
-log = logging.getLogger("accord.auth")
+log: logging.Logger = logging.getLogger("accord.auth")
 
 ISSUER: Final = "urn:accord:token-file"
 """The issuer of these tokens in `Caller`."""
@@ -51,7 +51,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class StaticTokens:
     """Verifies the tokens of a file."""
 
-    cache_seconds = 1.0
+    cache_seconds: float = 1.0
     issuers: tuple[str, ...] = ()
 
     def __init__(
@@ -63,8 +63,8 @@ class StaticTokens:
         clock: Callable[[], float] = monotonic,
     ) -> None:
         """`audience` is the URL of this server, for its metadata."""
-        self.audiences = () if audience is None else (audience,)
-        self.scopes = scopes_of(scopes, "a verifier")
+        self.audiences: tuple[()] | tuple[str] = () if audience is None else (audience,)
+        self.scopes: tuple[str, ...] = scopes_of(scopes, "a verifier")
         self._path = Path(path)
         self._clock = clock
         self._version = _version(self._path)  # first: what is written meanwhile is read again

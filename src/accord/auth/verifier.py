@@ -9,7 +9,7 @@ from typing import Any, Final, TypeGuard
 from accord.errors import ContractError, PeerError
 from accord.model.caller import Caller, scopes_of
 
-log = logging.getLogger("accord.auth")
+log: logging.Logger = logging.getLogger("accord.auth")
 
 LEEWAY: Final = 60.0
 """Seconds by which clocks may differ."""
@@ -98,7 +98,7 @@ class ClaimRules:
         leeway: float,
     ) -> None:
         self.issuer = issuer
-        self.audiences = audiences_of(audience)
+        self.audiences: tuple[str, ...] = audiences_of(audience)
         self._hierarchy = Hierarchy(implied)
         self._leeway = leeway
         self._notes = RefusalNotes()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from accord.model.tool import Tool
     from accord.sources.sql import Database
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 TITLE: Final = "Databases"
 """The title of the options of a database."""

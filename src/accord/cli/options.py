@@ -12,7 +12,7 @@ from accord.errors import ContractError
 from accord.serve.shutdown import DEFAULT_GRACE
 from accord.signing import Key, Signer
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 GRACE_HELP: Final = "time for the lifespan and remaining threads to end after the output"
 """The help of --grace for commands that call a server in this process."""

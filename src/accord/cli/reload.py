@@ -39,10 +39,10 @@ class Watcher:
     def __init__(
         self, folders: Iterable[Path], files: Iterable[Path] = (), queries: Iterable[Path] = ()
     ) -> None:
-        self.folders = _outermost(folders)
+        self.folders: list[Path] = _outermost(folders)
         self._queries = sorted(set(queries))
         self._files = sorted(set(files))
-        self.is_complete = True
+        self.is_complete: bool = True
         """False if there are too many files, so that some are not watched."""
         self._stamps = self._look()
 

@@ -39,7 +39,7 @@ from accord.telemetry import Telemetry
 if TYPE_CHECKING:
     from accord.serve.http.worker import Worker
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 EXAMPLES: Final = """\
   accord serve shop:server

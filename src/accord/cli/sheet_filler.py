@@ -17,8 +17,8 @@ from accord.server import Server
 
 try:
     from accord.sources import sheets
-except ImportError as error:
-    raise ContractError(str(error)) from error
+except ImportError as _error:
+    raise ContractError(str(_error)) from _error
 
 STDIN: Final = "-"
 _DPI: Final = "110"

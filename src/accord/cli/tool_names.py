@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 MAX_LENGTH: Final = 64
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]*")

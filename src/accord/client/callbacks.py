@@ -10,7 +10,7 @@ from typing import Any, Final
 from accord.client.messages import TimedOut
 from accord.errors import PeerError
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 OnProgress = Callable[[float, float | None, str | None], object]
 """Called with progress, total and message; may be a coroutine function."""

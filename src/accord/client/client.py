@@ -63,7 +63,7 @@ from accord.revisions import REVISIONS
 if TYPE_CHECKING:
     from accord.auth.sign_in import Auth
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 _LOG_LEVEL: Final = "io.modelcontextprotocol/logLevel"
 _DEFAULT_LEVEL: Final[Level] = "info"

@@ -63,7 +63,7 @@ class Dispatcher:
         on_notification: OnNotification | None = None,
         on_request: OnRequest = method_not_found,
     ) -> None:
-        self.log = MessageLog()
+        self.log: MessageLog = MessageLog()
         self.accepts_requests = False
         """False in the stateless era, where a server sends no requests."""
         self.related_id: int | None = None

@@ -35,10 +35,10 @@ try:
         TooLarge,
         encode_head,
     )
-except ImportError as error:
+except ImportError as _error:
     from accord.extras import missing
 
-    raise ContractError(missing("a URL", "connect")) from error
+    raise ContractError(missing("a URL", "connect")) from _error
 
 _JSON: Final = "application/json"
 _STREAM: Final = "text/event-stream"

@@ -79,7 +79,7 @@ class InputHandlers:
             require_seconds("answer_timeout", seconds)
         self._on_elicit = on_elicit
         self._on_sample = on_sample
-        self.roots = None if roots is None else roots_of(roots)
+        self.roots: tuple[Root, ...] | None = None if roots is None else roots_of(roots)
         self.seconds = seconds
 
     @property

@@ -48,7 +48,7 @@ Target = Server | str | Sequence[str]
 
 OnPage = Callable[[Mapping[str, Any]], object]
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 _SESSION_ERRORS: Final = (-32600, -32001)
 """Codes with which servers reject a session that they do not know, beside HTTP 404."""

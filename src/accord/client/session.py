@@ -57,7 +57,7 @@ class Session:
     ) -> None:
         self.dispatcher = dispatcher
         self.timeout = timeout
-        self.client = ClientDescription(client_info(), capabilities or {})
+        self.client: ClientDescription = ClientDescription(client_info(), capabilities or {})
         self._open_transport = open_transport
         self._transport: Transport | None = None
 

@@ -30,7 +30,7 @@ class EventStreamDecoder:
     """
 
     def __init__(self, limit: int) -> None:
-        self.last_id = ""
+        self.last_id: str = ""
         self.retry: int | None = None
         self._limit = limit
         self._partial: list[bytes] = []

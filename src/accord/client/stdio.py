@@ -46,7 +46,7 @@ class _Pipes(asyncio.SubprocessProtocol):
         self.stderr = asyncio.StreamReader()
         self.writable = asyncio.Event()
         self.writable.set()
-        self.is_input_closed = False
+        self.is_input_closed: bool = False
         self.exited = asyncio.Event()
         self.closed = asyncio.Event()
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 try:
     import django as _django
     import rest_framework as _rest_framework
-except ImportError as error:
+except ImportError as _error:
     from accord.extras import missing
 
-    raise ImportError(missing("accord.django", "django")) from error
+    raise ImportError(missing("accord.django", "django")) from _error
 
 if TYPE_CHECKING:
     from accord.django.views import endpoint

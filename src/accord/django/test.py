@@ -17,7 +17,7 @@ class MCPClient(testing.MCPClient):
     ) -> None:
         """`args` and `kwargs` are those of Django's client; the path is that of the endpoint."""
         super().__init__("/" + mcp_endpoint.lstrip("/"), **_client_options(args), **kwargs)
-        self.mcp_endpoint = self.path
+        self.mcp_endpoint: str = self.path
         self._is_initialized = False
         if auto_initialize:
             self.initialize()

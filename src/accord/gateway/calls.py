@@ -71,7 +71,7 @@ class ForwardedCall:
     """
 
     def __init__(self, context: Context[Any]) -> None:
-        self.principal = context.channel.principal
+        self.principal: bytes | None = context.channel.principal
         self.on_abandon: Callable[[], None] = lambda: None
         """Called if the call is ended before its upstream has replied."""
         self._context = context

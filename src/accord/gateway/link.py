@@ -54,7 +54,7 @@ class Link:
         self.peer = peer
         self.revision: Revision = REVISIONS[peer.revision]
         """The negotiated revision."""
-        self.used = asyncio.get_running_loop().time()
+        self.used: float = asyncio.get_running_loop().time()
         """When the last call began or ended."""
         self.calls: dict[int, ForwardedCall] = {}
         """The open calls, by the id of their request."""

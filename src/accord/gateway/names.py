@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 MAX_NAME: Final = 64
 _MOST_KEPT: Final = 100_000

@@ -23,7 +23,7 @@ from accord.server import Server
 from accord.server.inclusion import relinked_members
 from accord.server.registry import Feature, key_of
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 _MAX_FEATURES: Final = 50_000
 _MIN_NAME: Final = 32
@@ -77,7 +77,7 @@ class Gateway:
         """True once the first lists are merged: names depend on the order of the upstreams."""
         for spec in _distinct(specs):
             self._add(spec)
-        self.server = Server(
+        self.server: Server = Server(
             name or "+".join(self._upstreams),
             version=_version(),
             read_more=True,

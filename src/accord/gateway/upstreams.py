@@ -51,7 +51,7 @@ from accord.protocol.messages import MAX_SUBSCRIPTIONS, decode_meta
 from accord.server.operation import RequestChannel
 from accord.telemetry import trace_members
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 Status = Literal["starting", "ok", "unavailable"]
 Entries = Mapping[str, list[dict[str, Any]]]

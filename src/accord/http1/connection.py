@@ -21,8 +21,8 @@ class Connection(asyncio.Protocol):
     transport: asyncio.Transport
 
     def __init__(self, on_lost: "Callable[[Connection], None]") -> None:
-        self.is_open = False
-        self.idle_until = 0.0
+        self.is_open: bool = False
+        self.idle_until: float = 0.0
         """The time of the event loop after which an idle connection is not reused."""
         self._loop = asyncio.get_running_loop()
         self._on_lost = on_lost
@@ -184,8 +184,8 @@ class Response:
         parser: ResponseParser,
         on_finished: Callable[[Connection], None],
     ) -> None:
-        self.status = parser.status
-        self.headers = parser.headers
+        self.status: int = parser.status
+        self.headers: dict[str, str] = parser.headers
         """By lower-case names."""
         self._connection = connection
         self._parser = parser

@@ -26,14 +26,14 @@ class ResponseParser:
     """The state of one response; interim responses (1xx) before it are skipped."""
 
     def __init__(self, method: str) -> None:
-        self.status = 0
+        self.status: int = 0
         self.headers: dict[str, str] = {}
         """By lower-case names; the values of a repeated header are joined by commas."""
-        self.has_begun = False
+        self.has_begun: bool = False
         """True once a byte has arrived."""
-        self.has_head = False
-        self.is_complete = False
-        self.can_reuse = False
+        self.has_head: bool = False
+        self.is_complete: bool = False
+        self.can_reuse: bool = False
         """True if the connection is ready for the next request."""
         self.body = bytearray()
         """What has arrived of the body and was not taken."""

@@ -82,7 +82,7 @@ class LocalClient(CallbackEdge):
         self.connection = server.dispatcher.connect()
         self.messages: list[WireMessage] = []
         self.running: InspectorCall[Done] = InspectorCall(request)
-        self.asking = InputRequired({})
+        self.asking: InputRequired = InputRequired({})
         """The open questions, in a revision where they are requests of the server."""
         self._in_handshake = True
         if not self._revision.stateless:

@@ -146,7 +146,7 @@ class Page:
         statistics of the other workers, as JSON.
         """
         self._mcp_hint = "" if mcp_path is None else f"; MCP is at {mcp_path}"
-        self.token = token or secrets.token_urlsafe(24)
+        self.token: str = token or secrets.token_urlsafe(24)
         self._servers = servers
         self._stats_of_others = stats_of_others
         self._listening: set[asyncio.Future[None]] = set()
@@ -433,8 +433,8 @@ class StandaloneApp:
         """`ready` is called once requests are accepted and signals are handled."""
         self._page = page
         self._ready = ready
-        self.heads = Heads(())
-        self.gate = OutputGate()
+        self.heads: Heads = Heads(())
+        self.gate: OutputGate = OutputGate()
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Run the ASGI lifespan."""

@@ -275,7 +275,7 @@ class RemoteTarget:
             on_request=self._on_request,
             on_notification=self._on_notification,
         )
-        self.stats = CallStats()
+        self.stats: CallStats = CallStats()
         self._tokens = (f"page-{number}" for number in count(1))
         self._opening = asyncio.Lock()
         self._stack = AsyncExitStack()

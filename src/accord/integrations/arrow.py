@@ -19,10 +19,10 @@ from accord.reader import Reading, read
 
 try:
     import pyarrow as pa
-except ImportError as error:
+except ImportError as _error:
     from accord.extras import missing
 
-    raise ContractError(missing("Arrow and Parquet", "arrow")) from error
+    raise ContractError(missing("Arrow and Parquet", "arrow")) from _error
 
 _TYPES: Final[Mapping[Kind, pa.DataType]] = {
     "integer": pa.int64(),

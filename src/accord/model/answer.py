@@ -199,15 +199,15 @@ class Problem(Exception):
     data: Mapping[str, Any] | None
     meta: Mapping[str, Any] | None
 
-    validation = _of("validation")
-    authentication = _of("authentication")
-    authorization = _of("authorization")
-    not_found = _of("not_found")
-    conflict = _of("conflict")
-    rate_limit = _of("rate_limit")
-    timeout = _of("timeout")
-    unavailable = _of("unavailable")
-    internal = _of("internal")
+    validation: _Make = _of("validation")
+    authentication: _Make = _of("authentication")
+    authorization: _Make = _of("authorization")
+    not_found: _Make = _of("not_found")
+    conflict: _Make = _of("conflict")
+    rate_limit: _Make = _of("rate_limit")
+    timeout: _Make = _of("timeout")
+    unavailable: _Make = _of("unavailable")
+    internal: _Make = _of("internal")
 
     def __init__(
         self,
@@ -288,5 +288,5 @@ class InputRequired(BaseException):
     def __init__(self, questions: Mapping[str, Any], state: str | None = None) -> None:
         """`state` is the `requestState` of another server, which comes back with the responses."""
         super().__init__(", ".join(questions))
-        self.questions = dict(questions)
+        self.questions: dict[str, Any] = dict(questions)
         self.state = state

@@ -53,7 +53,7 @@ class InvalidValue(msgspec.ValidationError):
 
     def __init__(self, fields: Sequence[FieldError]) -> None:
         super().__init__("; ".join(f"{each.field} {each.error}".strip() for each in fields))
-        self.fields = tuple(fields)
+        self.fields: tuple[FieldError, ...] = tuple(fields)
 
 
 class Fault(Protocol):

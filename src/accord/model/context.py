@@ -66,7 +66,9 @@ class WrongAnswer(AccordError):
 
     def __init__(self, key: str, misfit: InvalidContent) -> None:
         super().__init__(f"The answer to {key!r} does not fit: {misfit}")
-        self.fields = tuple(FieldError(f"{key}.{each.field}", each.error) for each in misfit.fields)
+        self.fields: tuple[FieldError, ...] = tuple(
+            FieldError(f"{key}.{each.field}", each.error) for each in misfit.fields
+        )
 
 
 class Sender(Protocol):
@@ -143,8 +145,8 @@ class Context(Generic[State_co]):
         *,
         may_wait: bool = True,
     ) -> None:
-        self.name = name
-        self.client = client
+        self.name: str = name
+        self.client: ClientInfo = client
         self._scope = scope
         self._channel = channel
         self._may_wait = may_wait

@@ -39,7 +39,7 @@ class InvalidContent(Exception):
 
     def __init__(self, fields: Sequence[FieldError]) -> None:
         super().__init__("; ".join(f"{each.field} {each.error}" for each in fields))
-        self.fields = tuple(fields)
+        self.fields: tuple[FieldError, ...] = tuple(fields)
 
 
 class Options(NamedTuple):

@@ -30,7 +30,7 @@ from accord.protocol.notifications import session_notification
 from accord.protocol.request_meta import MAX_CACHED, UNREADABLE, read_cached_meta, read_meta
 from accord.revisions import Revision, negotiate
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 _DEFAULT_LEVEL: Final = "info"  # of log messages, for a client that has not set one
 _QUESTION: Final = "question-"

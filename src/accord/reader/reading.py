@@ -101,7 +101,7 @@ class Notes:
     def __init__(self) -> None:
         self.findings: list[str] = []
         self.rules: list[str] = []
-        self.level = 0
+        self.level: int = 0
 
     def finding(self, sentence: str) -> None:
         """Add a finding."""

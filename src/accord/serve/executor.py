@@ -47,7 +47,7 @@ class _Worker:
     def __init__(self) -> None:
         self.idle: asyncio.Future[None] | None = None
         """Wakes the task while it has nothing to do."""
-        self.is_entered = False
+        self.is_entered: bool = False
         """True while `run_queued` runs operations in the idle task."""
         self.pending: tuple[Operation[RunningCall], Pending[Done]] | None = None
         """The operation that waits in this task."""
@@ -78,9 +78,9 @@ class Executor:
         self._dispatcher = dispatcher
         self._loop = loop
         self._max_calls = max_calls
-        self.gate = OutputGate() if gate is None else gate
+        self.gate: OutputGate = OutputGate() if gate is None else gate
         self.gate.has_queue = lambda: bool(self._queue)
-        self.window = StartWindow(self.gate, loop)
+        self.window: StartWindow = StartWindow(self.gate, loop)
         self.window.on_room = self.wake
         self._threads = ThreadRunner(loop, gate=self.gate, threads=threads, capacity=max_calls)
         self._queue: deque[tuple[Operation[RunningCall], Context]] = deque()

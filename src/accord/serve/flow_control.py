@@ -62,8 +62,8 @@ class OutputGate:
 
     def __init__(self, limit: int = DEFAULT_MAX_UNSENT) -> None:
         self.limit = limit
-        self.unsent = 0
-        self.is_open = True
+        self.unsent: int = 0
+        self.is_open: bool = True
         self.waiting = 0
         """Number of tasks that wait for the gate."""
         self._blocked_threads = 0
@@ -172,7 +172,7 @@ class StartWindow:
 
     def __init__(self, gate: OutputGate, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self.has_room = gate.is_open
+        self.has_room: bool = gate.is_open
         """True if a call may start now."""
         self.on_room: Callable[[], None] = lambda: None
         self._gate = gate

@@ -22,7 +22,7 @@ from accord.serve.threadsafe import resolve_threadsafe
 from accord.server.lifespan import is_async_manager
 from accord.server.registry import Registry
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 CALLS_SHARE: Final = 0.8
 """Part of the grace period that calls get if a lifespan has to end after them."""

@@ -50,7 +50,7 @@ class CallLimits:
         max_concurrent: int | None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        self.rate = None if rate is None else RateLimit(*rate, clock)
+        self.rate: RateLimit | None = None if rate is None else RateLimit(*rate, clock)
         self._text = str(rate)
         self._max_concurrent = max_concurrent
         self._open: dict[CallerKey, int] = {}

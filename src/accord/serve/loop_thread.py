@@ -23,7 +23,7 @@ from accord.errors import ContractError
 from accord.serve.shutdown import DEFAULT_GRACE
 from accord.serve.threadsafe import captured, resolve_threadsafe
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 T = TypeVar("T")
 RunHere = Callable[[Callable[[], Any]], Awaitable[Any]]

@@ -95,7 +95,7 @@ class Input:
         self._wanted = threading.Event()
         self._polls = True
         self._stopped = False
-        self.paused = False
+        self.paused: bool = False
 
     async def closed(self) -> None:
         """Wait until the peer has closed the pipe, before reading starts; of a file, for ever."""
@@ -192,7 +192,7 @@ class Output:
         self._written = 0
         """Written bytes of the piece and its newline."""
         self._is_waiting = False
-        self.backlog = 0
+        self.backlog: int = 0
         """Bytes that the peer has not taken yet."""
         self._reported = 0
         """The backlog as last given to `on_unsent`."""
@@ -270,7 +270,8 @@ class Output:
         self._wait_for_peer(False)
         self._lines.clear()
         self._piece = None
-        self._written = self.backlog = 0
+        self._written = 0
+        self.backlog = 0
         self._on_broken()
 
     def _wait_for_peer(self, wait: bool) -> None:

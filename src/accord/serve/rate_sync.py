@@ -19,7 +19,7 @@ from accord.server.dispatcher import Dispatcher
 from accord.server.rates import RateLimit
 from accord.tasks.opening import store_named
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 _INTERVAL: Final = 0.25  # seconds between two exchanges
 _IDLE: Final = 1.0  # seconds, while no caller is busy

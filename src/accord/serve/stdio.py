@@ -27,7 +27,7 @@ from accord.server.tasks import MEMORY
 if TYPE_CHECKING:
     from accord.serve.rate_sync import RateSync
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 AT_A_TERMINAL: Final = (
     "MCP on standard input and output, for a client that starts it; Ctrl-C ends it"

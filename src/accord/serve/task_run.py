@@ -80,7 +80,7 @@ class TaskRun:
     ) -> None:
         self.call = call
         self.loop = asyncio.get_running_loop()
-        self.thread = threading.get_ident()
+        self.thread: int = threading.get_ident()
         self.is_done = False
         self.is_stopped = False
         """True if the worker of an engine that runs it is stopped."""

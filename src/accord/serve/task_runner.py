@@ -38,7 +38,7 @@ from accord.tasks.requests import TaskRequests, unavailable
 from accord.tasks.service import TaskService, digest_of, new_id
 from accord.tasks.store import LEASES, Lease, Stored, TaskStore, milliseconds
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 _RENEWALS: Final = 3  # of a lease, before it runs out
 _MAX_RUNS: Final = 3  # of a restartable task

@@ -85,8 +85,8 @@ class Dispatcher:
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
-        self.renderer = Renderer()
-        self.originals = Originals()
+        self.renderer: Renderer = Renderer()
+        self.originals: Originals = Originals()
         """Replies of other servers that callers can get in their original form."""
 
     def add_read_more(self) -> None:

@@ -58,7 +58,7 @@ class Inclusion:
         self._whole = whole
         self._advice = advice
         self._where = "" if where is None else f" (included at {where})"
-        self.label = label or f"server {part.identity.name!r}{self._where}"
+        self.label: str = label or f"server {part.identity.name!r}{self._where}"
         self._profile: str | None = None
         self._max_bytes: int | None = None
         self._held: dict[Key, tuple[Feature, Feature]] = {}

@@ -40,7 +40,7 @@ from accord.server.forwarding import ForwardedResult
 Outcome = Answer[Value] | Problem | Reject | InputRequired
 """A result, a failure, a request for input of the client, or a protocol error."""
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 _MAX_PARTS: Final = 8  # of a wrong result in the log
 _MAX_FRAMES: Final = 20  # at each end of a traceback in the log; a recursion has thousands

@@ -25,9 +25,9 @@ class RateLimit:
     def __init__(self, calls: int, seconds: float, clock: Callable[[], float] = monotonic) -> None:
         self.calls = calls
         self.seconds = seconds
-        self.default_share = 1.0
+        self.default_share: float = 1.0
         """The share of keys whose demand here is not known."""
-        self.is_shared = False
+        self.is_shared: bool = False
         """True if other processes count calls of the same keys."""
         self._clock = clock
         self._due: OrderedDict[Hashable, float] = OrderedDict()

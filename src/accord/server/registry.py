@@ -116,9 +116,9 @@ class Registry:
         self.prompts: dict[str, Prompt] = {}
         self.resources: dict[str, Resource] = {}
         """Resources by URI or URI template."""
-        self.scope = Scope()
+        self.scope: Scope = Scope()
         self.scope.observe(self.update_wrapping)
-        self.is_wrapped = False
+        self.is_wrapped: bool = False
         """True if some feature has middleware, a time limit or replaced dependencies."""
         self._wrapped_tools: dict[str, tuple[Tool, Next | None]] = {}
         self._foreign: dict[Key, Scope] = {}
@@ -134,7 +134,7 @@ class Registry:
         self._followers: list[ref[Follower]] = []
         self._changing = frozenset(changing)
         self.page_size = page_size
-        self.changes = Changes()
+        self.changes: Changes = Changes()
         self.serves_tasks = False
         """True if what serves this can keep tasks."""
         self.has_experimental_tasks = False

@@ -50,7 +50,7 @@ class Renderer:
 
     def set_identity(self, identity: Identity) -> None:
         """Set the identity that results of the stateless era carry."""
-        self.stamp = results.stamp(identity)
+        self.stamp: Result = results.stamp(identity)
         self._end_of_result = results.ending(self.stamp)
 
     def set_continuations(self, continuations: Continuations) -> None:

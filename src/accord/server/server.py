@@ -109,15 +109,15 @@ class Server:
         the server, and the value it yields is `Context.state`. `auth` verifies the bearer tokens of
         requests over HTTP, for example `TokenVerifier(issuer, audience)`.
         """
-        self.auth = _require_verifier(auth)
+        self.auth: Verifier | None = _require_verifier(auth)
         self.includes_verifier = False
         """True if a server that this one includes verifies tokens, which does not hold here."""
-        self.registry = Registry(changing=changing, page_size=page_size)
+        self.registry: Registry = Registry(changing=changing, page_size=page_size)
         if lifespan is not None:
             from accord.server.lifespan import ServerLifespan
 
             self.registry.scope.lifespan = ServerLifespan(lifespan, self)
-        self.dispatcher = Dispatcher(self.registry)
+        self.dispatcher: Dispatcher = Dispatcher(self.registry)
         self.dispatcher.own_instructions = instructions
         self.identify(Identity(name, version, title, website_url, icons or None))
         self.configure(

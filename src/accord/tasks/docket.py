@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 try:
     from docket import Docket
     from redis.exceptions import RedisError
-except ImportError as error:
+except ImportError as _error:
     raise ContractError(
         "the engine docket needs an extra: pip install 'accord-mcp[docket]'"
-    ) from error
+    ) from _error
 
 _SECONDS: Final = 0.9  # for a command
 _NAME_BYTES: Final = 4

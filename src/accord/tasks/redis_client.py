@@ -13,10 +13,10 @@ try:
     from redis.asyncio.retry import Retry
     from redis.backoff import NoBackoff
     from redis.exceptions import RedisError, ResponseError
-except ImportError as error:
+except ImportError as _error:
     from accord.extras import missing
 
-    raise ContractError(missing("a Redis store", "redis")) from error
+    raise ContractError(missing("a Redis store", "redis")) from _error
 
 T = TypeVar("T")
 DEFAULT_SECONDS: Final = 0.9

@@ -10,10 +10,10 @@ from accord.signing import BadSignature, keys_of
 try:
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
-except ImportError as error:
+except ImportError as _error:
     from accord.extras import missing
 
-    raise ContractError(missing("a key and a store together", "redis")) from error
+    raise ContractError(missing("a key and a store together", "redis")) from _error
 
 _VERSION: Final = b"1"
 _NONCE_BYTES: Final = 12

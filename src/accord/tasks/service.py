@@ -50,7 +50,7 @@ class TaskService:
     def __init__(self, store: TaskStore, on_change: OnChange) -> None:
         """`on_change` is called for each change, those of other processes too."""
         self.store = store
-        self.owner = secrets.token_hex(_OWNER_BYTES)
+        self.owner: str = secrets.token_hex(_OWNER_BYTES)
         """The name of this process in leases."""
         self._on_change = on_change
         self._watchers: dict[str, set[Changed]] = {}

@@ -10,7 +10,7 @@ import msgspec
 from accord.model.task import Task
 from accord.signing import BadSignature
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 _UNREADABLE: Final = (
     "The store has tasks that cannot be read here, and that are unknown to clients: they have"

@@ -21,7 +21,7 @@ from accord.model.answer import KINDS, Answer, InputRequired, Kind, Problem, Val
 if TYPE_CHECKING:
     from accord.telemetry.spans import OpenSpan, Spans
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 OutcomeLabel = Literal["success", "empty", "partial", "asking", "rejected", "cancelled"] | Kind
 """The label of a call's outcome. A failure is labelled by the kind of its problem."""

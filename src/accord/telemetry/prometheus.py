@@ -18,10 +18,10 @@ try:
     )
     from prometheus_client.exposition import choose_encoder
     from prometheus_client.registry import Collector
-except ImportError as error:
+except ImportError as _error:
     from accord.extras import missing
 
-    raise ContractError(missing("Prometheus metrics", "telemetry")) from error
+    raise ContractError(missing("Prometheus metrics", "telemetry")) from _error
 
 _OPENMETRICS: Final = "application/openmetrics-text"
 _BUCKETS: Final = (*map(str, DURATION_BOUNDS), "+Inf")

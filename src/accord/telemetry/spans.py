@@ -18,10 +18,10 @@ try:
     from opentelemetry import context, propagate, trace
     from opentelemetry.context import Context
     from opentelemetry.trace import Link, Span, SpanKind, Status, StatusCode
-except ImportError as error:
+except ImportError as _error:
     from accord.extras import missing
 
-    raise ContractError(missing("OpenTelemetry spans", "telemetry")) from error
+    raise ContractError(missing("OpenTelemetry spans", "telemetry")) from _error
 
 
 class OpenSpan(msgspec.Struct, frozen=True, eq=False):

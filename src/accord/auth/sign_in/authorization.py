@@ -28,7 +28,7 @@ from accord.auth.sign_in.oauth import (
 from accord.auth.sign_in.store import Store
 from accord.errors import PeerError, SignInError
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 UNREGISTERED: Final = frozenset({"invalid_client", "unauthorized_client"})
 """The errors of a server that does not know this client any more."""

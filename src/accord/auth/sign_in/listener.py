@@ -33,7 +33,7 @@ class RedirectListener:
     """Waits for the redirect of one sign-in; every other request gets an error page."""
 
     def __init__(self, port: int) -> None:
-        self.redirect_uri = f"http://{_HOST}:{port}{PATH}"
+        self.redirect_uri: str = f"http://{_HOST}:{port}{PATH}"
         self._authority = f"{_HOST}:{port}"
         self._read: ReadRedirect | None = None
         self._code: asyncio.Future[str] = asyncio.get_running_loop().create_future()

@@ -19,7 +19,7 @@ import msgspec
 from accord.auth.sign_in.grant import Grant, Registration
 from accord.errors import SignInError
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 _FILE: Final = "sign-ins.json"
 _VERSION: Final = 1
@@ -105,8 +105,8 @@ class UserStore:
     """Keeps sign-ins of the user, for all processes: in the keyring, or in a file."""
 
     def __init__(self, folder: Path | None = None, *, uses_keyring: bool = True) -> None:
-        self.folder = state_folder() if folder is None else folder
-        self.file = self.folder / _FILE
+        self.folder: Path = state_folder() if folder is None else folder
+        self.file: Path = self.folder / _FILE
         self._uses_keyring = uses_keyring
 
     async def grant(self, server: str) -> Grant | None:

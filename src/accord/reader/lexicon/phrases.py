@@ -37,8 +37,8 @@ class Pattern:
     sub: Callable[[str | Callable[[re.Match[str]], str], str], str]
 
     def __init__(self, source: str, flags: int = 0) -> None:
-        self.source = source
-        self.flags = flags
+        self.source: str = source
+        self.flags: int = flags
 
     def __getattr__(self, name: str) -> Any:
         """Compile the pattern: this is called for a method that is not there yet, which is once."""

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from accord.serve.http.guard import Guard
     from accord.serve.rate_sync import RateSync
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -108,7 +108,7 @@ class App:
         hosts = hosts_of(settings)
         self._guard = _guard(server, settings, hosts)
         """Verifies tokens, if the server has a verifier."""
-        self.heads = Heads(hosts, has_tokens=self._guard is not None)
+        self.heads: Heads = Heads(hosts, has_tokens=self._guard is not None)
         """Parses request headers, with a cache; for the Exchanges of this app."""
         offer_tasks(server.dispatcher)
         self._stateless = Connection(server.dispatcher, handshake=False, is_shared=True)

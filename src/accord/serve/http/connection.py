@@ -28,7 +28,7 @@ from accord.serve.http.request_cycle import (
 from accord.serve.http.response import TEXT, Response
 from accord.serve.http.settings import Settings
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 _IDLE: Final = 5.0  # seconds that a connection may wait for its next request
 _LINGER: Final = 1.0  # seconds to let go of what a client still sends, so that it hears the answer
@@ -66,9 +66,9 @@ class Connections:
     def __init__(self, app: HTTPApp, settings: Settings) -> None:
         self.app = app
         self.settings = settings
-        self.max_stall = settings.body_seconds
+        self.max_stall: float = settings.body_seconds
         """Seconds that a client may read nothing while output waits for it."""
-        self.is_draining = False
+        self.is_draining: bool = False
         """True if this process ends while others go on: no connection is kept for more requests."""
         self.on_count: Callable[[int], None] | None = None
         """Called with the number of open connections when it changes."""
@@ -157,7 +157,7 @@ class HTTPConnection(asyncio.Protocol):
         self._uvicorn_tasks: set[asyncio.Task[None]] = state.tasks
         self._parser = httptools.HttpRequestParser(self)
         self._ignores_input = False
-        self.is_reading = True
+        self.is_reading: bool = True
         self._in_head = False
         """True while the headers of a request are incomplete."""
         self._overhead = 0

@@ -48,7 +48,7 @@ class RequestRun:
         self.exchange = exchange
         self.revision = revision
         self._execution = execution
-        self.began = perf_counter() if execution.access is not None else 0.0
+        self.began: float = perf_counter() if execution.access is not None else 0.0
 
     def submit(self, request: Request) -> None:
         """Add a call and submit it to the executor."""
@@ -160,7 +160,7 @@ class Execution:
         self._loop: asyncio.AbstractEventLoop | None = None
         self.gate = OutputGate(settings.max_unsent)
         self._watch: asyncio.TimerHandle | None = None
-        self.is_closing = False
+        self.is_closing: bool = False
         self._quiet = asyncio.Event()
 
     def __del__(self) -> None:

@@ -63,7 +63,7 @@ class Guard:
         self._registry = server.registry
         self._issuers: Sequence[str] = getattr(verifier, "issuers", ())
         given = [*getattr(verifier, "scopes", ()), *settings.scopes]
-        self.scopes = scopes_of(given, "every call")
+        self.scopes: tuple[str, ...] = scopes_of(given, "every call")
         """The scopes that every call needs."""
         self._paths = frozenset({settings.path.rstrip("/"), settings.path.rstrip("/") + "/"})
         self._place = self._fixed_place(verifier)

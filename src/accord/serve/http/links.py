@@ -20,7 +20,7 @@ from accord.serve.http.response import Response, refused
 from accord.server.registry import Rules
 from accord.signing import BadSignature
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 ACK_SECONDS: Final = 1.0  # for a process that is busy: after that it is not waited for
 _ENDED: Final = "The worker that has what this request is about has ended; try again"
@@ -273,7 +273,9 @@ class Relayed:
 
     def __init__(self, pipe: Pipe, address: str | None) -> None:
         self._pipe = pipe
-        self.scope = {"client": None if address is None else (address, 0)}
+        self.scope: dict[str, tuple[str, int] | None] = {
+            "client": None if address is None else (address, 0)
+        }
 
     async def receive(self) -> Message:
         """Wait until the client or its worker is gone."""

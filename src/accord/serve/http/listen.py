@@ -29,14 +29,14 @@ try:
     import uvicorn
 
     from accord.serve.http.connection import Connections, HTTPApp
-except ImportError as error:
+except ImportError as _error:
     from accord.extras import missing
 
-    raise ContractError(missing("serving over HTTP", "http")) from error
+    raise ContractError(missing("serving over HTTP", "http")) from _error
 
 __all__ = ["AccessLog", "Address", "Settings", "host", "listening", "serve"]
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 _MAX_DRAIN: Final = 1.0  # seconds for a new client of a worker that ends to send its request
 _ACCEPT_PAUSE: Final = 1.0  # seconds

@@ -41,7 +41,7 @@ from accord.signing import BadSignature
 from accord.tasks.redis_client import FAILURES, RedisClient
 from accord.tasks.sealing import Sealer
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 _NAME_BYTES: Final = 4
 _BEAT: Final = 1.0  # seconds between signs of life
@@ -106,7 +106,7 @@ class Replicas:
         self, client: RedisClient, server: str, key: bytes, local: Siblings | None = None
     ) -> None:
         """`local` are the links to the workers of this machine, if there are any."""
-        self.name = secrets.token_hex(_NAME_BYTES) if local is None else local.name
+        self.name: str = secrets.token_hex(_NAME_BYTES) if local is None else local.name
         self._client = client
         self._server = server
         self._sealer = Sealer(key)

@@ -13,7 +13,7 @@ from accord.serve.http.response import TEXT, Response
 if TYPE_CHECKING:
     from accord.serve.http.connection import HTTPConnection
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 Answering = Coroutine[Any, Any, Response | None]
 """The rest of an answer: a response, or None if that was a stream."""
@@ -75,12 +75,12 @@ class RequestCycle:
         self._is_disconnected = False
         self._is_http10 = is_http10
         """True for HTTP/1.0, which has no chunked encoding."""
-        self.keep_alive = keep_alive
-        self.is_body_complete = False
-        self.is_new = True
+        self.keep_alive: bool = keep_alive
+        self.is_body_complete: bool = False
+        self.is_new: bool = True
         """True until the app is called."""
         self.task: asyncio.Task[None] | None = None
-        self.unread = 0
+        self.unread: int = 0
 
     def feed(self, body: bytes) -> None:
         """Add a part of the body."""

@@ -69,15 +69,15 @@ class Session:
 
         `announce` tells the other workers that this one begins or ends to follow the session.
         """
-        self.seal = seal
-        self.connection = connection
-        self.principal = principal
+        self.seal: SessionId = seal
+        self.connection: Connection = connection
+        self.principal: Principal = principal
         self._cancel = cancel
         self._announce = announce
-        self.used = monotonic()
-        self.used_announced = 0.0
+        self.used: float = monotonic()
+        self.used_announced: float = 0.0
         """When the other workers were last told that it is in use."""
-        self.expires = 0.0
+        self.expires: float = 0.0
         """When its id expires, by the same clock as `used`."""
         self.listeners: Counter[Stream] = Counter()
         """The streams of this session's GET requests, with the number of followers."""

@@ -41,7 +41,7 @@ from accord.server.registry import Rules
 if TYPE_CHECKING:
     from accord.serve.http.session_store import SessionStore  # an extra
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 _NAME_BYTES: Final = 4
 _NO_SESSION: Final = "There is no such session; begin again with initialize"

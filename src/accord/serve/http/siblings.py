@@ -36,7 +36,7 @@ from accord.serve.http.links import (
 from accord.serve.http.response import Response
 from accord.signing import Signer
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 _PURPOSE: Final = "worker"
 _SUFFIX: Final = ".sock"
@@ -51,7 +51,7 @@ class Siblings:
     """The links of one worker to the others."""
 
     def __init__(self, folder: Path, key: bytes) -> None:
-        self.name = secrets.token_hex(_NAME_BYTES)
+        self.name: str = secrets.token_hex(_NAME_BYTES)
         self._folder = folder
         self._signer = Signer(key)
         self._links: dict[str, _Link] = {}

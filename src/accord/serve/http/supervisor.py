@@ -77,7 +77,7 @@ class WorkerProcess:
         self.slot = slot
         self.control = control
         self.is_ready = False
-        self.decoder = FrameDecoder()
+        self.decoder: FrameDecoder = FrameDecoder()
 
     def exit_code(self) -> int:
         """Return the exit code; its socket is closed, so that it has ended or is about to."""

@@ -28,8 +28,8 @@ class Worker:
         """`control` is the descriptor of the socket to the supervisor."""
         self._control = socket.socket(fileno=control)
         self._frames = read_frames(control)
-        self.config = msgspec.json.decode(next(self._frames), type=WorkerConfig)
-        self.ends_at_once = False
+        self.config: WorkerConfig = msgspec.json.decode(next(self._frames), type=WorkerConfig)
+        self.ends_at_once: bool = False
         """True if the supervisor wants calls in flight to be cancelled."""
         end_with_parent(self.config.parent)
         for descriptor in (control, self.config.listener):
@@ -69,8 +69,8 @@ class WorkerPlace:
 
     def __init__(self, worker: Worker) -> None:
         config = worker.config
-        self.listener = worker.listener()
-        self.siblings = Siblings(Path(config.folder), config.key)
+        self.listener: socket.socket = worker.listener()
+        self.siblings: Siblings = Siblings(Path(config.folder), config.key)
         self._worker = worker
         self._count = 0
         self._counts = ConnectionCounts(Path(config.folder) / COUNTS, config.workers)

@@ -8,10 +8,10 @@ Read `routes` and `build` first, then `naming`, `describe` (from `fields`, `filt
 try:
     import django
     import rest_framework
-except ImportError as error:
+except ImportError as _error:
     from accord.extras import missing
 
-    raise ImportError(missing("accord.sources.drf", "django")) from error
+    raise ImportError(missing("accord.sources.drf", "django")) from _error
 
 from accord.sources.drf.build import ExposedTool, SkippedWarning, ViewCaller, build
 from accord.sources.drf.naming import mcp_tool, mcp_viewset

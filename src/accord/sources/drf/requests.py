@@ -221,11 +221,11 @@ class ViewCall:
         body: RequestBody | None = None,
         accept: str = "application/json",
     ) -> None:
-        self.accept = accept
-        self.method = method.upper()
-        self.path = path
-        self.query = query
-        self.body = body
+        self.accept: str = accept
+        self.method: str = method.upper()
+        self.path: str = path
+        self.query: str = query
+        self.body: RequestBody | None = body
 
 
 def nested_request(outer: HttpRequest, call: ViewCall) -> "ViewRequest":

@@ -37,7 +37,7 @@ class ViewRoute:
         self.view: type[APIView] = url.callback.cls
         self.initkwargs: Mapping[str, Any] = getattr(url.callback, "initkwargs", {})
         actions = getattr(url.callback, "actions", None)
-        self.is_viewset = actions is not None
+        self.is_viewset: bool = actions is not None
         self.actions: Mapping[str, str] | None = actions
         self.action: str = actions[method] if actions else method
 

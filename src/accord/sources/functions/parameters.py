@@ -242,7 +242,7 @@ class Parameters:
         ]
         is_complete = not self._models and not self._builders
         self._decode = self._decode_record if is_complete else self._decode_and_convert
-        self.schema = self._make_schema(self._record)
+        self.schema: JsonSchema = self._make_schema(self._record)
         self._checker = Checker(self.schema)
         self._may_lack_defaults = any(may_lack_defaults(info.hint) for info in self._visible)
         if "pattern" in str(self.schema):  # fail early on a pattern that only Python supports

@@ -7,10 +7,10 @@ Read `tool` and `request` first, then the character (`model`, `rules`, `srd`, an
 
 try:
     import pikepdf as _pikepdf  # noqa: F401 - checks that the extra is installed
-except ModuleNotFoundError as error:
+except ModuleNotFoundError as _error:
     from accord.extras import missing
 
-    raise ImportError(missing("accord.sources.sheets", "sheets")) from error
+    raise ImportError(missing("accord.sources.sheets", "sheets")) from _error
 
 from accord.sources.sheets.form import PAPERS, SheetForm, list_fields, load
 from accord.sources.sheets.output_folder import OutputFolder, file_name

@@ -132,7 +132,7 @@ class TextWriter:
         self._used: dict[int, _UsedGlyphs] = {}
         self._fonts: dict[str, int] = {}
         self._ascii, self._ascii_font = _ascii_subset(face.font(0))
-        self.resources = update.reserve()
+        self.resources: int = update.reserve()
 
     def show(self, text: str, size: float) -> str:
         """Return the PDF operators that show a text in visual order."""

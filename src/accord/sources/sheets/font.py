@@ -24,7 +24,7 @@ class Font:
     """A TrueType font file."""
 
     def __init__(self, path: Path) -> None:
-        self.name = path.stem
+        self.name: str = path.stem
         try:
             self._data = path.read_bytes()
             self._tables = _directory(self._data)

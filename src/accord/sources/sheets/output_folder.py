@@ -40,7 +40,7 @@ class OutputFolder:
     def __init__(self, root: Path) -> None:
         if not root.is_dir():
             raise ContractError(f"folder {root} does not exist")
-        self.root = root.resolve()
+        self.root: Path = root.resolve()
 
     def path(self, name: str) -> Path:
         """Return the path of a file in the folder."""

@@ -82,7 +82,7 @@ class Database:
 
     def __init__(self, target: str, options: Options) -> None:
         """Find a database by its path, `sqlite:///…` or `postgresql://…`."""
-        self.url = resolve_url(target, create=options.create)
+        self.url: str = resolve_url(target, create=options.create)
         self.options = options
         if not self.is_sqlite:
             _require_extra()

@@ -49,7 +49,7 @@ class TableEncoder(RowEncoder):
     def __init__(self, columns: tuple[str, ...]) -> None:
         super().__init__(columns)
         self._columns = encode(self.names)
-        self.base_size = len(self._columns)
+        self.base_size: int = len(self._columns)
 
     def _type_of_row(self) -> Callable[..., object]:
         return lambda *row: row

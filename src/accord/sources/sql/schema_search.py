@@ -28,7 +28,7 @@ from accord.sources.sql.search import order, words_of
 from accord.sources.sql.tool_schemas import STRING, input_of, list_of, output_of, text
 from accord.sources.sql.tools import READS, async_tool
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 SEARCH: Final = "search_schema"
 """The name of the tool that searches all databases."""

@@ -103,8 +103,8 @@ class RowEncoder:
     """Bytes of an answer beside the JSON of its rows."""
 
     def __init__(self, columns: tuple[str, ...]) -> None:
-        self.names = _unique_names(columns)
-        self.notices = [
+        self.names: tuple[str, ...] = _unique_names(columns)
+        self.notices: list[str] = [
             f"Several columns are called {quote_name(name)}; all but the first have a number"
             " appended"
             for name, count in Counter(columns).items()

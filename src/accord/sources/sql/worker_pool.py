@@ -58,10 +58,10 @@ class WorkerSlot:
         self.pipe = process.pipe
         self.requests: deque[_PendingRequest | None] = deque()
         self.is_ready = False
-        self.since = monotonic()
+        self.since: float = monotonic()
         """Time at which the first request began to execute, or the process to start."""
         self.replies = 0
-        self.latency = _NEVER
+        self.latency: float = _NEVER
         """Estimated seconds for a reply."""
 
     @property

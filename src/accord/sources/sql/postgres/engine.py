@@ -65,7 +65,7 @@ from accord.sources.sql.problems import (
 )
 from accord.sources.sql.values import decode_conditions
 
-log = logging.getLogger("accord")
+log: logging.Logger = logging.getLogger("accord")
 
 _PRIVILEGES: Final = """
 SELECT current_user, ARRAY(

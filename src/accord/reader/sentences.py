@@ -18,10 +18,17 @@ _LONGEST_OUTCOME: Final = 4_000
 _LONGEST_NOTHING: Final = 200
 """Characters of a sentence that reports that nothing was found."""
 _LONGEST_WORD: Final = 20
+"""Characters of a report that is one word: `Done.`"""
 _FIRST_WORDS: Final = 14
 """Words of a sentence among which its verb is."""
 _FIRST_LINES: Final = 6
+"""Lines of a text of which one reports what was done: those below are details."""
 _FEW_LINES: Final = 3
+"""Lines of a short report: a heading, the report, advice."""
+_SOME_LINES: Final = 6
+"""Lines below a heading, among which the report is, with what was searched."""
+_LONGEST_ADVISED: Final = 1_000
+"""Characters of a text that reports nothing found, with what it advises."""
 _MOST_LINES: Final = 16
 """Lines of a text that is about nothing found, with what it advises."""
 _COMMENTS: Final = ("/*", "//", "<!--")
@@ -151,7 +158,7 @@ def reports_nothing_found(text: str, *, wants_many: bool = False) -> bool:
     """
     if "_" in text and phrases.marker.fullmatch(text):
         text = text.strip("_").replace("_", " ")
-    small = text[: 5 * _LONGEST_NOTHING].lower()
+    small = text[:_LONGEST_ADVISED].lower()
     if phrases.nothing_found_plainly.match(small):
         return True
     if wants_many and not small.isascii() and phrases.nothing_found_in_chinese.match(small):
@@ -164,7 +171,7 @@ def reports_nothing_found(text: str, *, wants_many: bool = False) -> bool:
     is_zero = wants_many and phrases.count_of_zero.match(lines[0].lower()) is not None
     if is_zero and not phrases.item_line.search(text.strip()):
         return True
-    if len(lines) <= _FEW_LINES and len(text) <= 2 * _LONGEST_NOTHING:
+    if len(lines) <= _FEW_LINES and len(text) <= _LONGEST_REPORT:
         return _few_report_nothing(lines, text, wants_many)
     return _opening_reports_nothing(lines, text, wants_many)
 
@@ -182,7 +189,7 @@ def _few_report_nothing(lines: list[str], text: str, wants_many: bool) -> bool:
 def _opening_reports_nothing(lines: list[str], text: str, wants_many: bool) -> bool:
     """Whether the first line, or one below a heading, reports nothing found."""
     head, *below = lines
-    is_few = wants_many and len(lines) <= 2 * _FEW_LINES
+    is_few = wants_many and len(lines) <= _SOME_LINES
     if is_few and phrases.no_items.match(lines[-1].lower()):
         return True
     if _is_nothing(head, wants_many):
@@ -190,7 +197,7 @@ def _opening_reports_nothing(lines: list[str], text: str, wants_many: bool) -> b
     is_heading = head.endswith(":") or text.lstrip().startswith("#") or phrases.label.match(head)
     if not wants_many or not is_heading:
         return False
-    return any(_is_nothing(line) for line in below[: _FEW_LINES * 2])
+    return any(_is_nothing(line) for line in below[:_SOME_LINES])
 
 
 def reports_nothing_below_each(text: str) -> bool:
@@ -202,7 +209,7 @@ def reports_nothing_below_each(text: str) -> bool:
 
 def _few_lines(text: str) -> list[str]:
     """Return the lines of a text without their marks; none if they are too many."""
-    if len(text) > 5 * _LONGEST_NOTHING:
+    if len(text) > _LONGEST_ADVISED:
         return []
     marked = text.strip().splitlines()
     lines = [after(phrases.marks_opening, line).rstrip(" <>()[]*_#") for line in marked]
@@ -214,7 +221,7 @@ def _is_nothing(line: str, wants_many: bool = False) -> bool:
     """Whether a line reports that nothing was found."""
     words = after(phrases.polite, line)
     small = words.lower()
-    if len(words) > 2 * _LONGEST_NOTHING or phrases.lacking.match(small):
+    if len(words) > _LONGEST_REPORT or phrases.lacking.match(small):
         return False
     if len(words) <= _LONGEST_NOTHING and phrases.nothing_found.match(small):
         return True

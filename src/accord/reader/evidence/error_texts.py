@@ -49,8 +49,11 @@ _LONGEST_END: Final = 80
 _LONGEST_OUTPUT: Final = 2_000
 """Characters at the end of an output that may tell how it ended."""
 _MOST_LINES: Final = 12
+"""Lines of a refusal with its advice."""
 _MOST_SHORT_LINES: Final = 7
+"""The same where only a part of the first sentence denies something."""
 _MOST_HEADINGS: Final = 3
+"""Lines above an error: what was asked, of what, where."""
 _OF_A_DOCUMENT: Final = 2
 """A text with so many headings is a document."""
 
@@ -371,7 +374,7 @@ def says_failed(
         return "strong"
     if wants_many and len(lines) > 1 and _are_tagged(lines):
         return None
-    if words[:6].lower() == "usage:" and ": error: " in words:
+    if words[: len("usage:")].lower() == "usage:" and ": error: " in words:
         return "strong"
     if is_titled and _is_record(lines[1:]):
         return None
@@ -446,7 +449,7 @@ def _is_record(lines: list[str]) -> bool:
     if len(lines) < 2 or not phrases.labelled.match(lines[0]):
         return False
     return not phrases.bad_value.match(lines[0].lower()) and any(
-        map(phrases.labelled.match, lines[1:3])
+        map(phrases.labelled.match, lines[1:_MOST_HEADINGS])
     )
 
 
@@ -459,7 +462,7 @@ def _title_failed(line: str, *, is_act: bool, own: Collection[str]) -> bool:
 def _opening(lines: list[str]) -> str:
     """Return the first line that is not a Markdown heading, unless there is nothing else."""
     headings = sum(line.lstrip().startswith("#") for line in lines)
-    few = lines[:3] if headings < _OF_A_DOCUMENT else ()
+    few = lines[:_MOST_HEADINGS] if headings < _OF_A_DOCUMENT else ()
     return next((line for line in few if not line.lstrip().startswith("#")), lines[0])
 
 

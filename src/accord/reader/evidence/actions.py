@@ -49,6 +49,7 @@ _DONE: Final = (
     | OUTCOMES.begun
     | {name for name, english in ENGLISH_MEMBERS.items() if english == "success"}
 )
+_FINE: Final = ("success", "ok", "OK")
 _MESSAGES: Final = tuple(name for name, english in ENGLISH_MEMBERS.items() if english == "message")
 
 
@@ -332,7 +333,7 @@ def _payload(value: dict[str, Any]) -> dict[str, Any]:
 
 def _is_well(value: dict[str, Any]) -> bool:
     """Whether a flag or the status says that it went well."""
-    return _says_well(value) or str(value.get("status")).lower() in OUTCOMES.fine
+    return _says_well(value) or value.get("status") in _FINE
 
 
 def _says_well(value: dict[str, Any]) -> bool:
@@ -347,9 +348,9 @@ def _tells_own_action(value: dict[str, Any], call: Call) -> bool:
     Of a tool that makes things it may be what was made: `encoded`, of `encode`.
     """
     status = value.get("status", value.get("state"))
-    told = [name for name, each in value.items() if call.intent != "make" or not _is_words(each)]
-    told += [status] if isinstance(status, str) else []
-    for name in told:
+    if call.intent == "make":
+        value = {name: each for name, each in value.items() if not _is_words(each)}
+    for name in (*value, status) if isinstance(status, str) else value:
         if name[-2:] in _ENDINGS and not call.verbs.isdisjoint(base_forms(name.lower())):
             return True
         if name.startswith("successful_") and singular(name.rpartition("_")[2]) in call.verbs:

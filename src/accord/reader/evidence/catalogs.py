@@ -96,7 +96,9 @@ def _told_tools(facts: Facts, value: dict[str, Any]) -> Verdict | None:
     """The tools under a member that is named for them, or in groups by their servers."""
     lists_tools = _lists_tools(facts)
     nouns = NAMES.catalog if lists_tools else NAMES.catalog & facts.call.nouns
-    named = [name for name in value if nouns and member_of(name).noun in nouns]
+    if not nouns and "tools" not in value:
+        return None
+    named = [name for name in value if member_of(name).noun in nouns]
     for name in ["tools"] if "tools" in value else named:
         verdict = _told_under(facts, value, name, lists_tools)
         if verdict is not None:

@@ -159,9 +159,9 @@ def _reason_in(members: Members, depth: int = 0) -> str | None:
 
 def _flag(members: Members) -> Sign | None:
     """`success: false`, `isError: true`."""
-    flags = [members[name] for name in MEMBERS.success_flags & members.keys()]
-    if any(each is False or each in _NO for each in flags):
-        return _sign("flag-false", members)
+    for name in MEMBERS.success_flags & members.keys():
+        if members[name] is False or members[name] in _NO:
+            return _sign("flag-false", members)
     for name in MEMBERS.failure_flags & members.keys():
         if members[name] is True and (name == "iserror" or _reason_in(members)):
             return _sign("flag-is-error", members)
@@ -334,11 +334,13 @@ def _detail_alone(members: Members) -> Sign | None:
 
 def _error_type(members: Members) -> Sign | None:
     """`type: "error"`, `error_code`, `errorMessage`."""
+    named = MEMBERS.error_names & members.keys()
+    if not named and _COMMON.isdisjoint(members):
+        return None
     kind = str(members.get("type", members.get("kind"))).lower()
     is_class = _ERROR_CLASS.fullmatch(str(members.get("name"))) is not None
     is_typed = kind.endswith(("error", "exception")) or is_class
     is_typed = is_typed and _reason_in(members, 1) is not None
-    named = MEMBERS.error_names & members.keys()
     is_named = any(members[name] and members[name] not in _NO_ERROR for name in named)
     if not (is_typed or is_named) or len(members) > _FEW or says_success(members):
         return None

@@ -213,19 +213,11 @@ def _judged(
     main = member_of(name)
     is_checked = call.checks and bool(items) and isinstance(items[0], int | float)
     is_named = main.is_generic or (main.noun in call.nouns and not is_checked)
-    pages = is_counted = is_a_thing = False
     is_part = _is_part(rest, call) or (call.is_about_one and _is_made_of(name, items, rest))
-    for beside, said in rest.items() if MEMBERS.sums.isdisjoint(rest) else _told(rest):
-        _, _, is_paging, is_count, number_of, is_identity, _ = member_of(beside)
-        pages = pages or is_paging
-        if is_count or main.noun in number_of:
-            if said == len(items) and not is_part:
-                return "certain"
-            is_counted = is_counted or type(said) is int
-        elif number_of and said == len(items) > 1 and not call.is_about_one:
-            is_counted = True
-        is_a_thing = is_a_thing or (is_identity and type(said) in _NAMING)
-    is_a_thing = is_a_thing or is_part or len(rest) > _MANY
+    pages, is_counted, is_exact, has_identity = _beside(main.noun, len(items), rest, call)
+    if is_exact and not is_part:
+        return "certain"
+    is_a_thing = has_identity or is_part or len(rest) > _MANY
     if is_a_thing and not call.wants_many and (not pages or is_part):
         return None
     if pages or (is_counted and (is_named or call.wants_many)):
@@ -239,6 +231,23 @@ def _judged(
     is_echoed = name != main.noun and _is_echo(rest, call, arguments)
     is_objects = bool(items) and all(isinstance(item, dict) for item in items)
     return "guess" if is_echoed or (is_objects and _is_little(rest, call, arguments)) else None
+
+
+def _beside(
+    noun: str, number: int, rest: Mapping[str, Any], call: Call
+) -> tuple[bool, bool, bool, bool]:
+    """Return what stands beside an array: pages, a number of items, this number, an identity."""
+    pages = is_counted = is_exact = has_identity = False
+    for beside, said in rest.items() if MEMBERS.sums.isdisjoint(rest) else _told(rest):
+        _, _, is_paging, is_count, number_of, is_identity, _ = member_of(beside)
+        pages = pages or is_paging
+        if is_count or noun in number_of:
+            is_exact = is_exact or said == number
+            is_counted = is_counted or type(said) is int
+        elif number_of and said == number > 1 and not call.is_about_one:
+            is_counted = True
+        has_identity = has_identity or (is_identity and type(said) in _NAMING)
+    return pages, is_counted, is_exact, has_identity
 
 
 def _told(rest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

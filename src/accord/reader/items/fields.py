@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from accord.reader.items.lines import LABEL, Line, plain_key, tokens
+from accord.reader.items.lines import LABEL, Line, plain_key, split_advice, tokens
 from accord.reader.lexicon import MEMBERS, words
 from accord.reader.lexicon.phrases import lines_of
 
@@ -21,7 +21,8 @@ def record_in(text: str) -> tuple[dict[str, Any], str] | None:
     Lines that are indented go on with the field above them.
     """
     whole = lines_of(text.strip()) if len(text) <= _LONGEST and ":" in text else None
-    lines = [line for line in tokens(whole or []) if line.text and line.kind != "rule"]
+    told, advice = split_advice(whole or [])
+    lines = [line for line in tokens(told) if line.text and line.kind != "rule"]
     heading = lines.pop(0) if lines and not _field(lines[0])[1] else None
     found: dict[str, list[str]] = {}
     for line in lines:
@@ -36,7 +37,8 @@ def record_in(text: str) -> tuple[dict[str, Any], str] | None:
     if len(found) < _FEWEST_FIELDS or not all(map(any, found.values())):
         return None
     fields = {name: "\n".join(filter(None, each)) for name, each in found.items()}
-    return fields, "" if heading is None else heading.words
+    above = [] if heading is None else [heading.words]
+    return fields, "\n".join(filter(None, [*above, *advice]))
 
 
 def _field(line: Line) -> tuple[str, str]:
@@ -49,13 +51,16 @@ def _field(line: Line) -> tuple[str, str]:
 
 _NAME: Final = r"[`*_]{0,3}(?P<name>[A-Za-z_][\w./:-]{0,80})[`*_]{0,3}"
 _TOOL: Final = re.compile(
-    rf"{_NAME}(?P<takes>\s?\([^()\n]{{0,200}}\))?(?:\s`[^`\n]{{0,80}}`)?"
+    rf"{_NAME}(?P<takes>\s?\([^()\n]{{0,200}}\))?"
+    r"(?:\s`[^`\n]{0,80}`)?(?:\s->\s[\w\[\], .|]{1,60})?"
     r"(?:[`*_]{0,3}(?:\s{0,4}[:\u2013\u2014-]\s|\s{1,4}[=-]>\s|[ ]{2})\s*(?P<told>.*))?",
     re.S,
 )
 _PARAMETER: Final = re.compile(
     r"[`*_]{0,3}(?P<name>[A-Za-z_]\w{0,60})[`*_]{0,3}(?P<note>\s?\([^()\n]{0,80}\))?(?::[`*_]{0,3}\s*(?P<told>.*))?"
 )
+_ANNOTATION: Final = re.compile(r"[:=].*", re.S)
+"""The type or the default of a parameter."""
 _TAKES: Final = words("texts.tool-takes")
 _SAYS: Final = words("texts.tool-says")
 
@@ -115,7 +120,8 @@ def _schema(lines: Sequence[Line]) -> dict[str, Any] | None:
 
 def _signature(takes: str | None) -> dict[str, Any] | None:
     """Return the JSON Schema of the names in brackets: `(path, mode)`."""
-    names = [] if takes is None else [each.strip() for each in takes.strip(" ()").split(",")]
+    parts = [] if takes is None else takes.strip(" ()").split(",")
+    names = [_ANNOTATION.sub("", part).strip(" *?") for part in parts]
     if not names or not all(map(str.isidentifier, names)):
         return None
     return {"type": "object", "properties": {name: {} for name in names}}

@@ -694,8 +694,8 @@ def commas(lines: Lines, wants_list: bool) -> Items | None:
         return None
     if all(map(_PAIR.match, labelled["rest"].split(", ")[1:])) and ", " in labelled["rest"]:
         return None  # labels, of what one thing has
-    names = _AND.sub(", ", labelled["rest"]) if ", " in labelled["rest"] else labelled["rest"]
-    return _split(names, line[: labelled.start("rest")].strip())
+    rest = _AND.sub(", ", labelled["rest"]) if ", " in labelled["rest"] else labelled["rest"]
+    return _split(rest, line[: labelled.start("rest")].strip())
 
 
 def _split(text: str, heading: str, closing: str = "") -> Items | None:

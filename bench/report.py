@@ -21,7 +21,7 @@ GROWTH_LIMIT = 1.25
 # A smaller excess is not visible in three digits.
 NEAR = 0.005
 
-NEEDED = "You need this page to know what Accord costs, and how that was measured."
+NEEDED = "Read this page to know what Accord costs, and how that was measured."
 
 METHOD = """\
 Every server is a child process of one driver, which writes to its stdin and reads its stdout. All run

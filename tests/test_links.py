@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("[!.]*/**/*.md")]
 CODE = re.compile(r"^ *```.*?^ *```$|`[^`\n]*`", re.M | re.S)
+CODE_BLOCK = re.compile(r"^ *```.*?^ *```$", re.M | re.S)
 LINK = re.compile(r"\[[^\]]*\]\(\s*<?([^)\s>]+)[^)]*\)|^ *\[[^\]]+\]:\s*<?([^\s>]+)", re.M)
 
 
@@ -27,6 +28,21 @@ def is_relative(link: str) -> bool:
 def test_relative_links_lead_to_files(page: Path) -> None:
     targets = [link.partition("#")[0] for link in links(page.read_text()) if is_relative(link)]
     assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_links_to_a_part_of_a_page_lead_to_a_heading(page: Path) -> None:
+    parts = [link.partition("#") for link in links(page.read_text()) if is_relative(link)]
+    targets = [
+        (page.parent / file, part) for file, _, part in parts if file.endswith(".md") and part
+    ]
+    assert [(file, part) for file, part in targets if part not in anchors(file.read_text())] == []
+
+
+def anchors(page: str) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", CODE_BLOCK.sub("", page), re.M)
+    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
 
 
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md"])
@@ -82,4 +98,4 @@ def test_only_what_stands_in_the_repository_is_looked_for(link: str, expected: b
 @pytest.mark.parametrize("page", sorted(ROOT.glob("docs/**/*.md")), ids=str)
 def test_a_page_begins_with_when_one_needs_it(page: Path) -> None:
     _, _, begin = page.read_text().partition("\n\n")
-    assert page.name == "index.md" or begin.startswith("You need this page ")
+    assert page.name == "index.md" or begin.startswith("Read this page ")

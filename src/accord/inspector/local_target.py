@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any, Final
 
@@ -286,15 +286,22 @@ class LocalTarget:
         await self._send(client, request.method, request.params)
         return client.messages[-1].raw.encode()
 
-    async def listen(self, uris: Sequence[str], on_message: OnMessage) -> None:
+    async def listen(
+        self, uris: Sequence[str], on_message: OnMessage, on_ready: Callable[[], None]
+    ) -> None:
         """Pass on changes of the lists and of these resources, until this is cancelled."""
 
         def receive(notification: dict[str, Any]) -> None:
             on_message(_encode(notification))
 
         self._require_scopes(uris)
+        lists = [kind for kind in KINDS if kind in self._server.registry.changing]
+        if not lists and not uris:
+            on_ready()
+            await asyncio.Event().wait()
         client = Client(self._server, on_notification=receive)
-        async with client, client.subscribe(*uris, lists=KINDS) as changes:
+        async with client, client.subscribe(*uris, lists=lists) as changes:
+            on_ready()
             async for _ in changes:
                 pass
 

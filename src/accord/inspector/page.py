@@ -292,8 +292,8 @@ class Page:
         uris = _decoded(request.body, _WatchedResources).uris
         if len(uris) > _MAX_WATCHED:
             raise ContractError(f"at most {_MAX_WATCHED} resources can be watched")
-        request.live.open()
-        listening = asyncio.ensure_future(request.target.listen(uris, request.live.receive))
+        live = request.live
+        listening = asyncio.ensure_future(request.target.listen(uris, live.receive, live.open))
         self._listening.add(listening)
         try:
             await asyncio.wait({listening})

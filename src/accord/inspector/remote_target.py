@@ -383,7 +383,9 @@ class RemoteTarget:
             raise PeerError(f"the reply to {request.method} has more than {_MAX_REPLY} bytes")
         return reply.raw
 
-    async def listen(self, uris: Sequence[str], on_message: OnMessage) -> None:
+    async def listen(
+        self, uris: Sequence[str], on_message: OnMessage, on_ready: Callable[[], None]
+    ) -> None:
         """Pass on notifications until this is cancelled, or the server has ended.
 
         It does not connect: a server that ends at once would be restarted for ever.
@@ -397,6 +399,8 @@ class RemoteTarget:
         listen = self._listen_stateless if REVISIONS[peer.revision].stateless else self._subscribe
         try:
             async with listen(peer, uris, requests):
+                if not REVISIONS[peer.revision].stateless:  # else its acknowledgement tells
+                    on_ready()
                 await lost
         except Disconnected as error:
             self._drop(peer, error)

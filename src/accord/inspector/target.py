@@ -194,10 +194,13 @@ class Target(Protocol):
     async def request(self, request: ServerRequest) -> bytes:
         """Return the reply to a request that is not a call."""
 
-    async def listen(self, uris: Sequence[str], on_message: OnMessage) -> None:
+    async def listen(
+        self, uris: Sequence[str], on_message: OnMessage, on_ready: Callable[[], None]
+    ) -> None:
         """Pass on the notifications that belong to no call, until this is cancelled.
 
-        Changes are reported of all lists, and of the resources with these URIs.
+        Changes are reported of all lists, and of the resources with these URIs. `on_ready` is
+        called once none is missed any longer.
         """
 
     def upstreams(self) -> dict[str, Any]:

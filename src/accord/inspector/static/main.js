@@ -339,7 +339,6 @@ class Page {
   toggleWatch(uri) {
     if (!this.watched.delete(uri)) this.watched.add(uri);
     this.notifications?.toggle(uri);
-    this.say(this.watched.has(uri) ? "Watching for changes" : "No longer watching");
   }
 
   resourceChanged(uri) {

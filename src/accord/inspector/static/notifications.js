@@ -17,6 +17,7 @@ export class Notifications {
     this.uris = new Set();
     this.many = 0;
     this.omitted = 0;
+    this.changed = "";
     this.list = h("ol", { class: "log", "aria-label": "Notifications" });
     this.note = h("p", { class: "muted", role: "status" });
     this.watched = h("ul", { class: "watched" });
@@ -66,6 +67,8 @@ export class Notifications {
 
   take(texts, omitted) {
     this.tell("Listening.");
+    if (this.changed) this.page.say(this.changed);
+    this.changed = "";
     const changed = new Set();
     for (const text of texts) {
       const message = decoded(text);
@@ -86,6 +89,7 @@ export class Notifications {
 
   toggle(uri) {
     if (!this.uris.delete(uri)) this.uris.add(uri);
+    this.changed = this.uris.has(uri) ? "Watching for changes" : "No longer watching";
     this.drawWatched();
     this.restart();
   }

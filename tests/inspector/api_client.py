@@ -19,7 +19,7 @@ NEWEST = "2026-07-28"
 MANY = 18
 """Number of tools of the sample server."""
 _TOKEN = re.compile(rb'<meta name="accord-token" content="([\w-]*)">')
-_LINK = re.compile(r"page at (http://\S+)")
+LINK = re.compile(r"page at (http://\S+)")
 
 
 def sample(*words: str) -> HttpServer:
@@ -36,7 +36,7 @@ def serving(target: str, *words: str, cwd: Path) -> HttpServer:
 def inspecting(target: str, *words: str) -> HttpServer:
     """`accord inspect` of somebody's server; its `url` is the link that is printed."""
     command = [ACCORD, "inspect", target, "--http", "127.0.0.1:0", *words]
-    return HttpServer(command, cwd=HERE, env=ENVIRONMENT, url=_LINK, timeout=30)
+    return HttpServer(command, cwd=HERE, env=ENVIRONMENT, url=LINK, timeout=30)
 
 
 class ApiResponse(NamedTuple):

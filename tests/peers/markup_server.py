@@ -176,17 +176,88 @@ TOOLS: list[Any] = [
     {"name": 7},
     {},
 ]
+PROMPTS: list[Any] = [
+    {
+        "name": BAD,
+        "title": {"a": 1},
+        "description": BAD,
+        "arguments": [{"name": BAD, "description": BAD}, {"name": "__proto__"}, None, {"name": 7}],
+    },
+    {"name": "__proto__", "arguments": {"a": 1}},
+    {"name": "x" * 5_000, "arguments": [{"name": f"a{n}"} for n in range(1_000)]},
+    {"name": 7},
+]
+RESOURCES: list[Any] = [
+    *({"uri": uri, "name": BAD, "mimeType": BAD, "size": BAD} for uri in LINKS),
+    {"uri": BAD, "name": {"a": 1}, "title": [BAD], "description": 7, "mimeType": [1]},
+    {"uri": 7},
+]
+TEMPLATES: list[Any] = [
+    {"uriTemplate": "x://{__proto__}/{constructor}/{+a*}{?b:3,c}{/", "name": BAD},
+    {"uriTemplate": "{" * 2_000 + "a}" * 2_000, "name": BAD},
+    {"uriTemplate": BAD},
+]
+LISTS = {
+    "tools/list": {"tools": TOOLS},
+    "prompts/list": {"prompts": PROMPTS},
+    "resources/list": {"resources": RESOURCES},
+    "resources/templates/list": {"resourceTemplates": TEMPLATES},
+}
+GOT = {
+    "prompts/get": {
+        "description": BAD,
+        "messages": [*({"role": BAD, "content": each} for each in BLOCKS), None, 7, {"role": [1]}],
+    },
+    "resources/read": {
+        "contents": [
+            {"uri": BAD, "text": HTML, "mimeType": "text/html"},
+            {"uri": LINKS[0], "blob": _in_base64(SVG), "mimeType": "image/svg+xml"},
+            {"uri": {"a": 1}, "text": [BAD]},
+            None,
+            7,
+        ]
+    },
+    "completion/complete": {"completion": {"values": [BAD, 7, None, "b"], "total": BAD}},
+}
 INFO = {"name": BAD, "version": BAD, "title": BAD, "websiteUrl": LINKS[0]}
+
+
+CAPABILITIES: dict[str, Any] = {
+    "tools": {},
+    "prompts": {},
+    "resources": {},
+    "completions": {},
+}
+
+
+def notify(token: Any) -> None:
+    """Report progress and log messages in every wrong form, before a result."""
+    progress: list[Any] = [
+        {"progress": BAD, "total": {"a": 1}, "message": [BAD]},
+        {"progress": 1e308, "total": -1, "message": BAD},
+        {"progress": -5, "total": 0.5},
+    ]
+    for each in progress:
+        say({"method": "notifications/progress", "params": {"progressToken": token, **each}})
+    say({"method": "notifications/message", "params": {"level": BAD, "data": BAD, "logger": [1]}})
+    say({"method": "notifications/message", "params": {"data": {"__proto__": {BAD: BAD}}}})
+    say({"method": "notifications/" + BAD, "params": {"uri": BAD}})
+    say({"method": "notifications/message", "params": [BAD]})
+
+
+def say(message: Any) -> None:
+    """Send a message."""
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
 
 
 def answer(message: Any) -> Any:
     """Return the reply to a request."""
     method, params = message["method"], message.get("params") or {}
     if method == "initialize":
-        said = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}}
+        said = {"protocolVersion": "2025-11-25", "capabilities": CAPABILITIES}
         return {"result": {**said, "serverInfo": INFO, "instructions": BAD}}
-    if method == "tools/list":
-        return {"result": {"tools": TOOLS}}
+    if method in LISTS or method in GOT:
+        return {"result": LISTS.get(method) or GOT[method]}
     if method != "tools/call":
         return {"error": {"code": -32601, "message": BAD}}
     if params["name"] in ANSWERS:
@@ -205,9 +276,12 @@ def main() -> None:
             said = {"method": asks[0], "params": asks[1]}
         elif "method" in message:
             said = answer(message)
+            token = ((message.get("params") or {}).get("_meta") or {}).get("progressToken")
+            if token is not None:
+                notify(token)
         else:
             said = {"result": {"content": [{"type": "text", "text": json.dumps(message)}]}}
-        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **said}), flush=True)
+        say({"id": message["id"], **said})
 
 
 if __name__ == "__main__":

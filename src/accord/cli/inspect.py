@@ -14,7 +14,7 @@ from accord.cli.options import add_remote_options, reply_timeout
 from accord.cli.remote import auth_for, hinting
 from accord.cli.targets import Target
 from accord.cli.terminal import StatusLine, visible
-from accord.errors import ContractError
+from accord.errors import ContractError, PeerError
 from accord.gateway.config import read_config
 from accord.gateway.spec import UpstreamSpec
 from accord.revisions import REVISIONS
@@ -134,12 +134,15 @@ async def _inspect(options: argparse.Namespace, found: Sequence[_Inspected]) -> 
             opened = [_remote_target(each, options, line) for each in found]
             for target in opened:
                 await stack.enter_async_context(contextlib.aclosing(target))
-            with line:
-                connecting = (target.open() for target in opened)
-                failures = await asyncio.gather(*connecting, return_exceptions=len(found) > 1)
-            for each, failure in zip(found, failures, strict=True):
-                if failure is not None:
-                    print(f"{visible(each.label)}: {visible(str(failure))}", file=sys.stderr)
+            if len(opened) == 1:
+                with line:
+                    await opened[0].open()
+            else:  # each on its own: one may fail, or wait for a person to sign in
+                tasks = [
+                    asyncio.create_task(_open(each, target))
+                    for each, target in zip(found, opened, strict=True)
+                ]
+                stack.push_async_callback(_cancel, tasks)
             servers = [
                 InspectedServer(target, target.stats, each.name)
                 for each, target in zip(found, opened, strict=True)
@@ -152,6 +155,19 @@ async def _inspect(options: argparse.Namespace, found: Sequence[_Inspected]) -> 
                 http.Settings(),
                 on_end=lambda seconds: exit_within(seconds + _CLOSE_TIMEOUT),
             )
+
+
+async def _open(each: _Inspected, target: "RemoteTarget") -> None:
+    try:
+        await target.reconnect()
+    except PeerError as error:
+        print(f"{visible(each.label)}: {visible(str(error))}", file=sys.stderr)
+
+
+async def _cancel(tasks: Sequence["asyncio.Task[None]"]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _remote_target(

@@ -301,6 +301,8 @@ class RemoteTarget:
         except PeerError as error:
             self._failure = str(error)
             raise
+        finally:
+            self._sign_in_page = None
         self._failure = ""
 
     async def aclose(self) -> None:
@@ -480,7 +482,10 @@ class RemoteTarget:
         """Sign in anew, whatever is stored, and connect again."""
         if self._sign_in is None or self._url is None:
             raise ContractError("this server has no sign-in; only a server at a URL has one")
-        await self._sign_in.sign_in(self._url)
+        try:
+            await self._sign_in.sign_in(self._url)
+        finally:
+            self._sign_in_page = None
         await self.reconnect()
 
     async def sign_out(self) -> None:
@@ -553,6 +558,7 @@ class RemoteTarget:
             raise
         finally:
             self._running_calls.remove(call)
+            self._sign_in_page = None
         call.receive_result(reply.result)
         return reply
 

@@ -107,6 +107,38 @@ def assert_harmless(enemy: Any, name: str) -> None:
     assert seen == {"hacked": None, "bad": 0, "width": 1440}, name
 
 
+@pytest.mark.parametrize("kind", ["prompt", "resource"])
+def test_prompts_and_resources_of_such_a_server_are_text(enemy: Any, kind: str) -> None:
+    enemy.click(f"#kinds [data-kind={kind}]")
+    lists = {
+        "prompt": markup_server.PROMPTS,
+        "resource": [*markup_server.RESOURCES, *markup_server.TEMPLATES],
+    }
+    usable = [
+        each
+        for each in lists[kind]
+        if isinstance(each.get("uri", each.get("uriTemplate", each.get("name"))), str)
+    ]
+    links = enemy.locator("#tools a")
+    assert links.count() == len(usable)
+    for at in range(len(usable)):
+        links.nth(at).click()
+        enemy.wait_for_function(
+            "at => document.querySelectorAll('#tools a')[at].ariaCurrent === 'true'", arg=at
+        )
+        for field in enemy.locator("main .fields input").all()[:2]:
+            field.fill("b/<c>")
+            enemy.wait_for_selector(f"#{field.get_attribute('list')} option", state="attached")
+        enemy.evaluate("document.querySelector('main .answer')?.remove()")
+        enemy.click("main .actions .primary")
+        enemy.wait_for_selector(".answer:not([aria-busy])")
+        assert_harmless(enemy, f"{kind} {at}")
+    enemy.click("nav >> text=Notifications")
+    assert_harmless(enemy, "notifications")
+    enemy.click("nav >> text=Explore")
+    enemy.click("#kinds [data-kind=tool]")
+
+
 def test_blocks_of_every_kind_are_shown_as_what_they_are(enemy: Any) -> None:
     visit(enemy, "blocks")
     shown = enemy.inner_text(".pane-person")

@@ -39,12 +39,9 @@ class Page {
   // Find the servers, and open the one that this tab has shown.
   async begin() {
     try {
-      this.servers = (await ask("servers")).servers;
-      const chosen = chosenServer(this.servers.length);
-      chooseServer(chosen);
-      const select = serverSelect(this.servers, chosen, (number) => this.change(number));
-      showIn(find("servers"), this.servers.length > 1 ? select : null);
+      await this.listServers();
       await this.open();
+      if (this.servers.length > 1) await this.listServers();
     } catch (error) {
       this.trouble(error);
       if (!this.about) {
@@ -53,6 +50,14 @@ class Page {
       }
     }
     afterPaint(() => PARTS.forEach((part) => part().catch(() => {})));
+  }
+
+  async listServers() {
+    this.servers = (await ask("servers")).servers;
+    const chosen = chosenServer(this.servers.length);
+    chooseServer(chosen);
+    const select = serverSelect(this.servers, chosen, (number) => this.change(number));
+    showIn(find("servers"), this.servers.length > 1 ? select : null);
   }
 
   change(number) {

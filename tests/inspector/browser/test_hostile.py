@@ -157,7 +157,7 @@ def test_blocks_of_every_kind_are_shown_as_what_they_are(enemy: Any) -> None:
 def test_questions_of_any_kind_are_answered(enemy: Any) -> None:
     for name in markup_server.QUESTIONS:
         visit(enemy, f"ask_{name}")
-        assert enemy.inner_text(".outcome") == "question"
+        assert enemy.inner_text(".outcome") == "input request"
         assert_harmless(enemy, name)
         enemy.click(".inquiry .primary")
         enemy.wait_for_selector(".answer:not([aria-busy]) .outcome:not(.question)")

@@ -255,5 +255,6 @@ def test_no_column_is_cut_on_a_phone(browser: Any, server: HttpServer) -> None:
 
 
 CUT = """() => [...document.querySelectorAll('.table td, .table th, main button, main select')]
-    .filter((each) => each.checkVisibility() && each.getBoundingClientRect().right > innerWidth)
+    .filter((each) => each.checkVisibility())
+    .filter((each) => each.getBoundingClientRect().right > innerWidth || each.scrollWidth > each.clientWidth + 1)
     .map((each) => each.innerText)"""

@@ -29,7 +29,7 @@ def test_a_form_is_answered(page: Any) -> None:
     for revision in ERAS:
         speak(page, revision)
         call(page, "varnish")
-        assert page.inner_text(".outcome") == "question"
+        assert page.inner_text(".outcome") == "input request"
         assert "Which <i>finish</i>?" in page.inner_text(".inquiry")
         page.click(".inquiry .primary")
         page.wait_for_selector(".inquiry .fault:visible")

@@ -220,7 +220,8 @@ function facts(record, name) {
   const isList = name === null && Array.isArray(response.data);
   const many = isList ? ` of ${count(response.data.length, "item")}` : "";
   const isError = response.responseType === "error";
-  const kind = isError && name !== "question" ? "error" : (name ?? KINDS[response.responseType] ?? response.responseType);
+  const type = isError && name !== "question" ? "error" : (name ?? response.responseType);
+  const kind = KINDS[type] ?? type;
   const sent = record.messages
     .filter((line) => line.direction === "sent")
     .reduce((sum, line) => sum + line.size, 0);

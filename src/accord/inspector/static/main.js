@@ -81,6 +81,10 @@ class Page {
     this.isLost = false;
     try {
       await this.loadLists();
+      if (this.about.isConnected === false) {
+        this.about = await ask("about");
+        this.introduce();
+      }
     } catch (error) {
       if (error instanceof Stopped || error instanceof Stale) throw error;
       this.about = await ask("about");
@@ -139,9 +143,10 @@ class Page {
     document.querySelector('nav.tabs a[data-place="upstreams"]').hidden = !isGateway;
   }
 
+  // Names the server in what the browser keeps; a remote one is not known by name until it is connected.
   get key() {
     const { server, target, endpoint } = this.about;
-    return `${target ?? endpoint} ${server.name ?? ""}`.slice(0, 300);
+    return (target ?? `${endpoint} ${server.name}`).slice(0, 300);
   }
 
   keepHistory() {

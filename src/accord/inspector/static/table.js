@@ -73,7 +73,9 @@ class Table {
 
   head(name) {
     const label = button(brief(name, 60), () => this.sortBy(name, cell), { class: "sorter" });
-    const cell = h("th", { scope: "col", "aria-sort": "none" }, label);
+    const some = this.items.slice(0, ROWS).map((_, at) => this.valueOf(at, name));
+    const isNumeric = some.every((value) => typeof value === "number" || value instanceof Exact);
+    const cell = h("th", { scope: "col", "aria-sort": "none", class: isNumeric && "number" }, label);
     return cell;
   }
 

@@ -82,13 +82,13 @@ export class ToolView extends CallView {
       class: "quiet",
       "aria-pressed": "false",
     });
-    const nothing = this.form.isEmpty ? h("p", { class: "muted" }, "This tool takes no arguments.") : null;
+    this.nothing = this.form.isEmpty ? h("p", { class: "muted" }, "This tool takes no arguments.") : null;
     this.jsonPlace = h("div", { hidden: true }, this.raw, this.rawError);
     this.fields = h(
       "div",
       { class: "arguments" },
       h("h2", { class: "offstage" }, "Arguments"),
-      nothing,
+      this.nothing,
       this.form.element,
       this.jsonPlace,
     );
@@ -161,6 +161,7 @@ export class ToolView extends CallView {
     this.isJson = !this.isJson;
     this.jsonPlace.hidden = !this.isJson;
     this.form.element.hidden = this.isJson;
+    if (this.nothing) this.nothing.hidden = this.isJson;
     this.toggle.setAttribute("aria-pressed", String(this.isJson));
     show(this.toggle, this.isJson ? "Edit as a form" : "Edit as JSON");
     if (this.isJson) this.raw.focus();

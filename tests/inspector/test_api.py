@@ -377,8 +377,12 @@ def test_a_tool_that_blocks_holds_up_nobody(server: HttpServer, api: Api) -> Non
 
 
 def test_a_client_s_call_never_meets_the_page() -> None:
-    def page(exchange: Exchange) -> None:
-        asked.append(exchange.path)
+    class OtherPage:
+        def __call__(self, exchange: Exchange) -> None:
+            asked.append(exchange.path)
+
+        def close(self) -> None:
+            """Nothing waits."""
 
     async def visit(method: str, path: str, body: bytes = b"") -> int:
         async def receive() -> Any:
@@ -394,7 +398,7 @@ def test_a_client_s_call_never_meets_the_page() -> None:
         return int(sent[0]["status"])
 
     asked: list[str] = []
-    app = App(Server("none"), page=page)
+    app = App(Server("none"), page=OtherPage())
     ping = b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}'
     assert asyncio.run(visit("POST", "/mcp", ping)) == 200
     assert asyncio.run(visit("GET", "/health")) == 200

@@ -72,7 +72,7 @@ def test_a_damaged_history_harms_nothing(page: Any, stored: str) -> None:
     assert page.locator("#history li").count() == 1
 
 
-ODD = {
+ODD: dict[str, Any] = {
     "title": None,
     "size": {"width": "wide", "height": 2, "depth": [1]},
     "finish": "none of them",

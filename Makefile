@@ -90,6 +90,7 @@ score: $(VENV)/.test ## score the reader on the labelled replies
 
 bench: $(VENV)/.bench ## run the benchmarks; write docs/benchmarks.md and the table in the README
 	$(BIN)/python -m bench
+	$(BIN)/python -m bench.gateway
 
 pictures: $(VENV)/.test ## take the pictures of the web page in docs/pictures
 	cd tests && $(BIN)/python -m inspector.pictures

@@ -20,7 +20,6 @@ class Balancer:
         self._turn = 0
         self._ready = threading.Event()
         self._loop = asyncio.new_event_loop()
-        self._tasks: set[asyncio.Task[None]] = set()
 
     def __enter__(self) -> Self:
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -41,9 +40,11 @@ class Balancer:
         self._ready.set()
         loop.run_forever()
         server.close()
-        for task in asyncio.all_tasks(loop):
+        open_tasks = asyncio.all_tasks(loop)
+        for task in open_tasks:
             task.cancel()
-        loop.run_until_complete(asyncio.sleep(0))
+        loop.run_until_complete(asyncio.gather(*open_tasks, return_exceptions=True))
+        loop.run_until_complete(asyncio.sleep(0.05))  # transports close in later turns
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()
 
@@ -64,8 +65,8 @@ class Balancer:
                     await writer.drain()
             finally:
                 gone.cancel()
-                ours.close()
-        writer.close()
+                await _close(ours)
+        await _close(writer)
 
     async def _next(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A connection to the next server that accepts one."""
@@ -75,6 +76,16 @@ class Balancer:
             with suppress(OSError):
                 return await asyncio.open_connection("127.0.0.1", port)
         raise EOFError
+
+
+async def _close(writer: asyncio.StreamWriter) -> None:
+    """Close a connection; at once if this is cancelled, or nobody reads."""
+    writer.close()
+    try:
+        async with asyncio.timeout(5):
+            await writer.wait_closed()
+    except (OSError, TimeoutError, asyncio.CancelledError):
+        writer.transport.abort()
 
 
 async def _until_gone(reader: asyncio.StreamReader, ours: asyncio.StreamWriter) -> None:

@@ -164,6 +164,9 @@ class SessionState(Protocol):
     def restore(self) -> None:
         """Store again what is known here: the store has lost it."""
 
+    def refresh(self) -> None:
+        """Read again what the store has: messages of other workers were lost."""
+
 
 class Pipe(Protocol):
     """A connection between two processes for one request; raises one of its GONE at its end."""

@@ -55,6 +55,7 @@ _PAUSE: Final = 0.2  # seconds before the next attempt
 _START_SECONDS: Final = 0.5  # for the others to answer at the start
 _CHECK: Final = 0.01
 _VALUE: Final = "m"
+_CONTENT: Final = "content"  # in the hash of processes; their names have only hexadecimal digits
 
 
 class _Greeting(msgspec.Struct, frozen=True, tag="greeting"):
@@ -111,6 +112,7 @@ class Replicas:
         self._server = server
         self._sealer = Sealer(key)
         self._local = local
+        self._own_content = secrets.token_hex(_NAME_BYTES)
         self._linked: set[str] = set()
         self._closing = asyncio.Event()
         self._reset()
@@ -122,6 +124,8 @@ class Replicas:
         self._seen: dict[str, tuple[int, int]] = {}
         """The last number of each process, and how often it was found unchanged."""
         self._beats = 0
+        self._content: bytes | None = None
+        """What identifies the content of Redis: another one if it was lost."""
         self._is_away = False
         self._position = b"0"
         self._taken: dict[str, int] = {}
@@ -206,21 +210,26 @@ class Replicas:
         inbox = self._inbox(self.name)
         replies = await self._client.send(
             ("HSET", self._members, self.name, self._beats),
+            ("HSETNX", self._members, _CONTENT, self._own_content),
             ("PEXPIRE", self._members, _MEMBERS_MS),
             ("PEXPIRE", inbox, _INBOX_MS),
             ("HGETALL", self._members),
         )
         self._raise_first(replies)
-        is_new, _, has_inbox, members = replies
+        is_new, _, _, has_inbox, members = replies
+        content = members.pop(_CONTENT.encode())
         if not has_inbox:
             self._position = b"0"
             made = await self._client.send(
                 ("XADD", inbox, "*", _VALUE, b""), ("PEXPIRE", inbox, _INBOX_MS)
             )
             self._raise_first(made)
-        if is_new and self._beats > 1:
+        if self._content not in (None, content):
             log.warning("Redis has lost its content; what is known here is stored again")
             self._sessions.restore()
+        elif self._beats > 1 and (is_new or not has_inbox):  # the others took it for dead
+            self._sessions.refresh()
+        self._content = content
         self._look_at({name.decode(): int(count) for name, count in members.items()})
 
     def _raise_first(self, replies: Sequence[Any]) -> None:

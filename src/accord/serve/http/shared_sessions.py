@@ -368,6 +368,20 @@ class SharedSessions:
         if self._store is not None:
             self._later(self._restore(self._store))
 
+    def refresh(self) -> None:
+        """Read all sessions in memory again: messages of other workers were lost."""
+        if self._store is not None:
+            self._later(self._refresh(self._store))
+
+    async def _refresh(self, store: "SessionStore") -> None:
+        with suppress(StoreError):
+            for session in list(self._sessions):
+                record = await store.read(session.seal)
+                if record.has_ended:
+                    self._sessions.refuse(session.id)
+                for message in record.changes:
+                    self._apply(session, message)
+
     async def _restore(self, store: "SessionStore") -> None:
         with suppress(StoreError):
             for session in list(self._sessions):

@@ -93,11 +93,14 @@ class _Outgoing:
 
     __slots__ = ("sealed", "sent", "worker")
 
-    def __init__(self, worker: str, sealed: bytes, sent: "asyncio.Future[None] | None") -> None:
+    def __init__(self, worker: str, sealed: bytes, sent: "asyncio.Future[bool] | None") -> None:
         self.worker = worker
         self.sealed = sealed
         self.sent = sent
-        """Done once Redis has it; without one, the message is sent again after a failure."""
+        """Done once Redis has it: True unless the process has ended, and its inbox is gone.
+
+        Without one, the message is sent again after a failure.
+        """
 
 
 class Replicas:
@@ -280,7 +283,12 @@ class Replicas:
         """Send a message to one linked process; the awaitable raises StoreError if it is lost."""
         if self._local is not None and self._local.has(worker):
             return self._local.send(worker, message)
-        return self._post(worker, Sent(0, message))
+        return self._spawn(self._deliver(worker, Sent(0, message)))
+
+    async def _deliver(self, worker: str, content: _Content, pipe: str = "") -> None:
+        """Send a message that has to arrive."""
+        if not await self._post(worker, content, pipe):
+            raise StoreError("the process that this is for has ended")
 
     def tell(self, message: Linked) -> None:
         """Send a message to all."""
@@ -312,8 +320,8 @@ class Replicas:
 
         async def wait() -> None:
             try:
-                await sent
-                await asyncio.wait([acknowledged], timeout=ACK_SECONDS)
+                if await sent:
+                    await asyncio.wait([acknowledged], timeout=ACK_SECONDS)
             finally:
                 del self._asked[number]
 
@@ -335,17 +343,17 @@ class Replicas:
 
     def post_to_pipe(self, worker: str, pipe: str, frame: Frame) -> Awaitable[None]:
         """Write a frame into a pipe."""
-        return self._post(worker, frame, pipe)
+        return self._deliver(worker, frame, pipe)
 
     def close_pipe(self, worker: str, pipe: str) -> None:
         """Close a pipe on this side."""
         if self._pipes.pop(pipe, None) is not None and worker in self._linked:
             self._tell_one(worker, _Close(), pipe)
 
-    def _post(self, worker: str, content: _Content, pipe: str = "") -> "asyncio.Future[None]":
+    def _post(self, worker: str, content: _Content, pipe: str = "") -> "asyncio.Future[bool]":
         """Send a message; the future raises StoreError unless Redis takes it in time."""
         loop = asyncio.get_running_loop()
-        sent: asyncio.Future[None] = loop.create_future()
+        sent: asyncio.Future[bool] = loop.create_future()
         sent.add_done_callback(_retrieve)
         late = loop.call_later(self._client.seconds, _fail, sent, "no answer in time")
         sent.add_done_callback(lambda _: late.cancel())
@@ -356,7 +364,7 @@ class Replicas:
         self._enqueue(worker, content, pipe, None)
 
     def _enqueue(
-        self, worker: str, content: _Content, pipe: str, sent: "asyncio.Future[None] | None"
+        self, worker: str, content: _Content, pipe: str, sent: "asyncio.Future[bool] | None"
     ) -> None:
         number = self._numbers[worker] = self._numbers.get(worker, 0) + 1
         envelope = _encode(_Envelope(self.name, number, pipe, content))
@@ -396,10 +404,8 @@ class Replicas:
         for each, reply in zip(batch, replies, strict=True):
             if isinstance(reply, Exception):
                 _fail(each.sent, str(self._client.failure(reply)))
-            elif reply is None:
-                _fail(each.sent, "the other process has ended")
             elif each.sent is not None and not each.sent.done():
-                each.sent.set_result(None)
+                each.sent.set_result(reply is not None)
         return True
 
     # From the others
@@ -551,7 +557,7 @@ class _All:
                 raise found
 
 
-def _fail(sent: "asyncio.Future[None] | None", reason: str) -> None:
+def _fail(sent: "asyncio.Future[bool] | None", reason: str) -> None:
     if sent is not None and not sent.done():
         sent.set_exception(StoreError(reason))
 

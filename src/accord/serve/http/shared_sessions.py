@@ -383,6 +383,7 @@ class SharedSessions:
                     self._apply(session, message)
 
     async def _restore(self, store: "SessionStore") -> None:
+        await self._refresh(store)  # what others have stored since
         with suppress(StoreError):
             for session in list(self._sessions):
                 await store.change(session.seal, session.connection.changes())

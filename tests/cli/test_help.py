@@ -70,6 +70,11 @@ def test_an_empty_no_color_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b" in accord_in_terminal(80, "--help")
 
 
+def test_what_was_typed_does_not_drive_the_terminal() -> None:
+    for words in (["call", "a", "b", "--x\x1b[2J"], ["\x1b[2J"], ["--\x1b[2J"], ["schema", "\x1b"]):
+        assert "\x1b" not in accord(*words).err
+
+
 @pytest.mark.parametrize("words", [["--help"], ["serve", "--help"], ["--version"]], ids=str)
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp437"])
 def test_an_encoding_without_a_character_is_no_traceback(words: list[str], encoding: str) -> None:

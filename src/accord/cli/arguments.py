@@ -29,6 +29,7 @@ _MAX_DIGITS: Final = 6  # of the place of an item
 _MAX_ITEMS: Final = 10**_MAX_DIGITS
 _MAX_DEPTH: Final = 16  # of references and alternatives in a schema
 _MAX_NAMED: Final = 32  # tools in a message
+_MAX_SHOWN: Final = 80  # characters of a word in a message
 _COMBINED: Final = ("anyOf", "oneOf", "allOf")
 _LIKENESS: Final = 0.75  # of a misspelled argument; others may be allowed
 _BOOLEANS: Final = {"true": True, "yes": True, "false": False, "no": False}
@@ -38,6 +39,7 @@ class Word(NamedTuple):
     """One word: the path to a member, and its text or JSON value."""
 
     word: str
+    """The word for messages, shortened."""
     path: Sequence[str]
     """The name, then keys; an empty key is one more item of a list."""
     text: str
@@ -108,7 +110,8 @@ def _parse(word: str, schema: Mapping[str, Any]) -> Word:
         word.encode()
     except UnicodeEncodeError as error:
         raise ContractError(f"{word!r} is not valid UTF-8") from error
-    return Word(word, [_plain(path[1]), *keys], found[3], found[2] == ":=")
+    shown = word if len(word) <= _MAX_SHOWN else f"{word[:_MAX_SHOWN]}…"
+    return Word(shown, [_plain(path[1]), *keys], found[3], found[2] == ":=")
 
 
 def _plain(name: str) -> str:
@@ -193,8 +196,9 @@ def _value(word: Word, schema: "Schema") -> Any:
     try:
         return msgspec.json.decode(word.text)
     except (msgspec.DecodeError, RecursionError) as error:
-        hint = f"; for a text write {_shown(word.path)}={word.text}" if word.text else ""
-        raise ContractError(f"{word.word}: {word.text!r} is not JSON{hint}") from error
+        text = word.text if len(word.text) <= _MAX_SHOWN else "…"
+        hint = f"; for a text write {_shown(word.path)}={text}" if text else ""
+        raise ContractError(f"{word.word}: the value is not JSON{hint}") from error
 
 
 def _typed(word: Word, schema: "Schema") -> Any:

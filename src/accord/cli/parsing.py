@@ -48,7 +48,9 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print one line, and exit with code 2."""
-        text = message.removeprefix("argument ").replace(": must be ", " must be ", 1)
+        from accord.cli.terminal import visible  # it may quote what was typed
+
+        text = visible(message).removeprefix("argument ").replace(": must be ", " must be ", 1)
         print(f"{self.prog}: {text} (see {self.prog} --help)", file=sys.stderr)
         sys.exit(2)
 

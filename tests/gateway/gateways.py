@@ -12,6 +12,7 @@ from typing import Any
 from accord import Client, Elicited, Server
 from accord.client import ElicitRequest, SampleRequest
 from accord.gateway import Gateway, spec_of
+from accord.reader import Reading
 from commands import ACCORD
 from http_peer import HttpServer
 
@@ -62,6 +63,7 @@ class User:
         self.asked.append(request.url or request.message)
         if request.url is not None:
             return Elicited("accept")
+        assert request.schema is not None
         (field,) = request.schema["properties"]
         return Elicited("accept", {field: self.answers.get(request.message, "blue")})
 
@@ -85,6 +87,12 @@ async def client_of(
         }
     async with Client(target, revision=revision, timeout=20, **options) as client:
         yield client
+
+
+def message_of(reading: Reading) -> str:
+    """Return the message of a failure."""
+    assert reading.response.error is not None
+    return reading.response.error.message
 
 
 async def until(true: Callable[[], Any], seconds: float = 10) -> None:

@@ -87,7 +87,10 @@ def main() -> None:
         if request_id is None:
             continue
         if method == "server/discover" and "ttl_ms" in settings:
-            found = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
+            found: dict[str, Any] = {
+                "supportedVersions": ["2026-07-28"],
+                "capabilities": {"tools": {}},
+            }
             reply(request_id, json.dumps({**found, "resultType": "complete"}))
         elif method == "initialize":
             result = {
@@ -98,7 +101,7 @@ def main() -> None:
             reply(request_id, json.dumps(result))
         elif method == "tools/list":
             settings = read_settings()
-            page = {"tools": listed(settings), "nextCursor": None}
+            page: dict[str, Any] = {"tools": listed(settings), "nextCursor": None}
             if "ttl_ms" in settings:
                 page |= {"ttlMs": settings["ttl_ms"], "cacheScope": "public"}
             reply(request_id, json.dumps(page))

@@ -10,7 +10,7 @@ import pytest
 
 from accord import Client
 from accord.gateway import Gateway, spec_of
-from gateway.gateways import ODD, SAMPLE, client_of, gateway_of, until
+from gateway.gateways import ODD, SAMPLE, client_of, gateway_of, message_of, until
 
 NEW = "2026-07-28"
 KEY = "dev.accord-mcp/gateway"
@@ -60,7 +60,7 @@ def test_originals_are_kept_ten_minutes_and_for_their_caller(
             monkeypatch.setattr(originals, "_clock", lambda: now + 601)
             late = await client.call_tool("read_more", {"cursor": cursor})
             assert late.is_failure
-            assert "not kept any more" in late.response.error.message
+            assert "not kept any more" in message_of(late)
 
     asyncio.run(main())
 

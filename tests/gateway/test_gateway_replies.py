@@ -11,7 +11,7 @@ import pytest
 
 from accord import Client, MCPError, Server
 from accord.gateway import Gateway, spec_of
-from gateway.gateways import ODD, SAMPLE, client_of, gateway_of
+from gateway.gateways import ODD, SAMPLE, client_of, gateway_of, message_of
 
 NEW = "2026-07-28"
 KEY = "dev.accord-mcp/gateway"
@@ -175,7 +175,7 @@ def test_as_is_over_the_limit_fails_and_names_it() -> None:
         async with client_of(server, NEW) as client:
             reading = await client.call_tool("rows", {"count": 500})
             assert reading.is_failure
-            assert "larger than the limit of 4,096 bytes" in reading.response.error.message
+            assert "larger than the limit of 4,096 bytes" in message_of(reading)
 
     run(main())
 

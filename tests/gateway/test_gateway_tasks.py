@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from commands import ACCORD
-from gateway.gateways import HERE, User, client_of, gateway_of
+from gateway.gateways import HERE, User, client_of, gateway_of, message_of
 
 OLD, NEW = "2025-11-25", "2026-07-28"
 TARGET = [ACCORD, "serve", str(HERE / "task_upstream.py")]
@@ -23,7 +23,7 @@ def test_a_task_is_waited_for_by_a_call(behind: str, front: str) -> None:
             assert (await client.call_tool("count", {"to": 3})).value == 3
             failed = await client.call_tool("fail")
             assert failed.is_failure
-            assert "No lamp here" in failed.response.error.message
+            assert "No lamp here" in message_of(failed)
             assert (await client.call_tool("ask")).value == "accept: blue"
             assert user.asked == ["Which colour?"]
 

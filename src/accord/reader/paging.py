@@ -32,6 +32,9 @@ _OFFSETS: Final = ("offset", "start", "skip")
 _ASKED: Final = ("offset", "limit", "number")
 """What the arguments of a call say of a page."""
 _PLACES: Final = MEMBERS.page_places
+_CURSOR: Final = MEMBERS.cursor
+_BEFORE: Final = MEMBERS.before
+_AFTER: Final = MEMBERS.after
 _FIELDS: Final = frozenset(Page.__struct_fields__)
 _NO_COUNT: Final = re.compile(
     r"(?:size|bytes|pages?|time|ms|duration|cost|tokens|price|amount|score|weight)$"
@@ -54,7 +57,9 @@ def page_of(
                 elif field:
                     found.setdefault(field, value)
             elif kind is bool:
-                _read_flag(_FLAGS.get(squeezed(name), ""), value, found)
+                flag = _FLAGS.get(squeezed(name))
+                if flag is not None:
+                    _read_flag(flag, value, found)
             elif kind is str or value is None:
                 _read_text(squeezed(name), value, found)
             elif kind is dict and (squeezed(name) in _PLACES or name in _PLACES):
@@ -80,7 +85,7 @@ def _read_flag(flag: str, value: bool, found: dict[str, Any]) -> None:
     """Take what a flag says: more pages, the last page, a cut list."""
     if flag == "more":
         found["has_more"] = value
-    elif flag == "last" or (flag == "cut" and value):
+    elif flag == "last" or value:
         found.setdefault("has_more", flag == "cut" or not value)
 
 
@@ -89,11 +94,11 @@ def _read_text(name: str, value: str | None, found: dict[str, Any]) -> None:
         _read_next(value, found)
     elif name in _PREVIOUS:
         found["knows_ends"] = True
-    elif name in MEMBERS.cursor and (value or name != "endcursor"):
+    elif name in _CURSOR and (value or name != "endcursor"):
         found.update({"cursor": value} if value else {"has_more": found.get("has_more", False)})
-    elif value and name in MEMBERS.before:
+    elif value and name in _BEFORE:
         found["before"] = value
-    elif value and name in MEMBERS.after:
+    elif value and name in _AFTER:
         found["after"] = value
 
 

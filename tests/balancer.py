@@ -20,6 +20,7 @@ class Balancer:
         self._turn = 0
         self._ready = threading.Event()
         self._loop = asyncio.new_event_loop()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     def __enter__(self) -> Self:
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -40,15 +41,19 @@ class Balancer:
         self._ready.set()
         loop.run_forever()
         server.close()
-        open_tasks = asyncio.all_tasks(loop)
-        for task in open_tasks:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*open_tasks, return_exceptions=True))
+        while open_tasks := asyncio.all_tasks(loop):  # connections may just have come
+            for task in open_tasks:
+                task.cancel()
+            loop.run_until_complete(asyncio.gather(*open_tasks, return_exceptions=True))
         loop.run_until_complete(asyncio.sleep(0.05))  # transports close in later turns
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)  # the loop has weak references only
+        task.add_done_callback(self._tasks.discard)
         with suppress(*_GONE, asyncio.CancelledError):
             head = await reader.readuntil(_HEAD_END)
             lines = head[: -len(_HEAD_END)].split(b"\r\n")

@@ -411,9 +411,10 @@ class LocalTarget:
             operation.resolve_cursor()
             if finished.forwarded is not None:
                 replies = replies_for(operation.tool, request.client)
-                return operation.render(
-                    msgspec.structs.replace(finished.forwarded, replies=replies)
+                again = msgspec.structs.replace(
+                    finished.forwarded, replies=replies, note_change=lambda: None
                 )
+                return operation.render(again)
             adapted = _outcome(request, operation.tool, operation.given_arguments, outcome)
             if isinstance(adapted, Answer):
                 return Done(adapted, operation.reply(adapted))

@@ -220,7 +220,7 @@ def test_a_dependency_is_replaced_at_run_time(tmp_path: Path, database: Path) ->
             {"drink": "mocha", "cups": 2, "id": 1, "total": 8.0},
             "",
         ),
-        ("chart", {}, 0, None, 'attachment: {"type":"image","mimeType":"image/png","bytes":'),
+        ("chart", {}, 0, None, "saved: chart.png (image/png, "),
         (
             "order",
             {"order": {"drink": "mocha", "cups": 5}},

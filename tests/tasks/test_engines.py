@@ -17,7 +17,7 @@ import pytest
 
 from accord import Answer, ContractError, Problem, Server
 from accord.server.tasks import QueuedTask
-from commands import ACCORD, ENVIRONMENT, SAMPLES
+from commands import ACCORD, ENVIRONMENT, SAMPLES, Popen
 from http_peer import HttpServer
 from redis_server import RedisServer, needs_redis
 from tasks.replica import FINAL, Replica, text_of
@@ -52,7 +52,7 @@ def worker(redis: RedisServer) -> Iterator["subprocess.Popen[bytes]"]:
     command = [sys.executable, "-m", "docket", "worker", "--tasks", "queued:tasks"]
     command += ["--docket", "accord-queued", "--url", redis.url, "--redelivery-timeout", "2s"]
     env = {**ENVIRONMENT, "STORE": redis.url, "PYTHONPATH": str(SAMPLES)}
-    with subprocess.Popen(
+    with Popen(
         ["setpriv", "--pdeathsig", "KILL", *command],
         cwd=SAMPLES,
         env=env,

@@ -9,6 +9,7 @@ from typing import Final
 _MAX_COUNT: Final = 1_000
 _MAX_PORT: Final = 65_535
 _MAX_SIZE: Final = 10**18 - 1
+_WHOLE: Final = re.compile(r"-?[0-9]{1,18}")
 
 
 def header(text: str) -> tuple[str, str]:
@@ -57,7 +58,7 @@ def processes(text: str) -> int:
 
 def _whole(text: str, least: int, most: int) -> int:
     """Parse a whole number within limits."""
-    is_number = re.fullmatch(r"-?[0-9]{1,18}", text) is not None
+    is_number = _WHOLE.fullmatch(text) is not None
     if not is_number or not least <= int(text) <= most:
         limits = "" if most == _MAX_SIZE else f" from {least:,} to {most:,}"
         raise invalid(text, f"a whole number{limits}")

@@ -20,9 +20,7 @@ try:
     from docket import Docket
     from redis.exceptions import RedisError
 except ImportError as _error:
-    raise ContractError(
-        "the engine docket needs an extra: pip install 'accord-mcp[docket]'"
-    ) from _error
+    raise ContractError(missing("the engine docket", "docket")) from _error
 
 _SECONDS: Final = 0.9  # for a command
 _NAME_BYTES: Final = 4

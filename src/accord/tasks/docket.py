@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from accord.errors import ContractError, StoreError
+from accord.extras import missing
 from accord.server.tasks import REDIS, QueuedTask
 
 if TYPE_CHECKING:

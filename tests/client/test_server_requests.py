@@ -60,7 +60,7 @@ def test_a_question_is_answered_later(way: str) -> None:
 class SilentTransport:
     """A transport that never delivers a reply."""
 
-    has_headers = False
+    has_headers = in_session = False
 
     def __init__(self) -> None:
         self.sent: list[bytes] = []

@@ -36,7 +36,7 @@ def text(result: Any) -> str:
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_the_sdks_client_uses_all_of_them(config: Path, mode: str) -> None:
-    async def answer(*_: Any) -> ElicitResult:
+    async def answer(context: Any, params: Any) -> ElicitResult:
         return ElicitResult(action="accept", content={"name": "Ada"})
 
     async def main() -> None:
@@ -57,10 +57,10 @@ def test_the_sdks_client_uses_all_of_them(config: Path, mode: str) -> None:
             assert text(await client.call_tool("ask", {})) == "Ada"
             steps: list[float] = []
 
-            async def progress(done: float, total: float | None, message: str | None) -> None:
-                steps.append(done)
+            async def note(progress: float, total: float | None, message: str | None) -> None:
+                steps.append(progress)
 
-            await client.call_tool("own_steps", {}, progress_callback=progress)
+            await client.call_tool("own_steps", {}, progress_callback=note)
             assert steps == [1, 2, 3]
 
     asyncio.run(main())

@@ -498,7 +498,7 @@ scripts = st.lists(st.lists(values, min_size=1, max_size=3), min_size=1, max_siz
 class Answering:
     """The edge of a handshake era whose client answers at once."""
 
-    principal = sender = address = None
+    principal = sender = caller = address = None
 
     def __init__(self, answers: Mapping[str, Any]) -> None:
         self._answers = answers

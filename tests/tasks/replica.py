@@ -15,7 +15,7 @@ from accord.serve.task_runner import TaskRunner
 from stdio_peer import modern_params
 
 EXTENSION = "io.modelcontextprotocol/tasks"
-DECLARED = {"extensions": {EXTENSION: {}}, "elicitation": {}}
+DECLARED: dict[str, Any] = {"extensions": {EXTENSION: {}}, "elicitation": {}}
 FINAL = ("completed", "failed", "cancelled")
 Message = dict[str, Any]
 

@@ -26,7 +26,7 @@ class Shop:
     ) -> None:
         self.runs: Counter[str] = Counter() if like is None else like.runs
         self.ended: Counter[str] = Counter() if like is None else like.ended
-        self.gate = threading.Event() if like is None else like.gate
+        self.gate: threading.Event = threading.Event() if like is None else like.gate
         """Lets `wait` and `block` go on."""
         self.server = Server("shop", key=b"k" * 32)
         self.server.tasks(**{"store": store, "lease": 0.6, **settings})

@@ -178,7 +178,8 @@ def test_too_many_tasks_are_refused(make: Make) -> None:
 @pytest.mark.requirement("mcp.tasks.undeclared")
 def test_a_client_without_the_extension_waits_for_the_result(make: Make) -> None:
     async def test(replica: Replica) -> None:
-        for capabilities in ({}, {"extensions": {}}, {"extensions": {EXTENSION: None}}):
+        undeclared: list[Message] = [{}, {"extensions": {}}, {"extensions": {EXTENSION: None}}]
+        for capabilities in undeclared:
             result = await replica.call("add", {"a": 1, "b": 2}, capabilities=capabilities)
             assert result["resultType"] == "complete"
             assert "taskId" not in result
@@ -212,7 +213,9 @@ def test_a_tool_without_tasks_never_becomes_one(make: Make) -> None:
 @pytest.mark.requirement("mcp.tasks.methods", "mcp.tasks.headers")
 @pytest.mark.parametrize("method", ["tasks/get", "tasks/update", "tasks/cancel"])
 def test_requests_for_tasks_need_the_extension(make: Make, method: str) -> None:
-    params = {"taskId": "x"} | ({"inputResponses": {}} if method == "tasks/update" else {})
+    params: Message = {"taskId": "x"}
+    if method == "tasks/update":
+        params["inputResponses"] = {}
 
     async def test(replica: Replica) -> None:
         reply = await replica.send(method, params, capabilities={})

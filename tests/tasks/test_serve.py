@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from time import monotonic, perf_counter, sleep
@@ -48,7 +48,7 @@ def exchange(
     params: Message,
     capabilities: Message = DECLARED,
     token: str | None = None,
-) -> tuple[int, Any, Mapping[str, str]]:
+) -> tuple[int, Any, http.client.HTTPMessage]:
     """The status, reply and headers of the response to a request."""
     message = {
         "jsonrpc": "2.0",
@@ -114,7 +114,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 def test_workers_share_their_tasks(tmp_path: Path, has_store: bool) -> None:
     words = ["--store", f"sqlite:{tmp_path / 'tasks.db'}"] if has_store else []
     with serving("--workers", "2", *words) as server:
-        seen = set()
+        seen = set[str]()
         until = monotonic() + 20
         while len(seen) < 2 and monotonic() < until:
             task_id = begin(server, "report", seconds=0.1)

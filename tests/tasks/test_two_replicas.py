@@ -10,7 +10,7 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -486,7 +486,7 @@ def test_09_redis_is_away_for_a_while_and_flushed(tmp_path: Path) -> None:
         assert end_of(pair.b, task_id)["status"] == "completed"
 
 
-def _of(response: Response) -> tuple[int, Any, Mapping[str, str]]:
+def _of(response: Response) -> tuple[int, Any, http.client.HTTPMessage]:
     return response.status, response.body, response.headers
 
 

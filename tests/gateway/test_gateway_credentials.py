@@ -13,10 +13,11 @@ from urllib.parse import parse_qs
 
 import pytest
 
+from accord import Client, MCPError
 from accord.errors import ContractError
 from accord.gateway import spec_of
 from commands import ACCORD
-from gateway.gateways import SAMPLE, client_of, message_of
+from gateway.gateways import ODD, SAMPLE, client_of, message_of
 from http_peer import HttpServer
 from token_issuer import Issuer, send
 
@@ -218,3 +219,54 @@ def test_headers_of_the_allow_list_are_forwarded_and_no_others(
 def test_headers_that_identify_a_caller_are_never_forwarded(name: str) -> None:
     with pytest.raises(ContractError, match="must not be forwarded"):
         spec_of("https://example.com/mcp", forward=[name])
+
+
+PICTURE = {"type": "image", "mimeType": "image/png", "data": "iVBO" * 2_000}
+RECORD = {"content": [{"type": "text", "text": 'Found 2:\n[{"id": 1}, {"id": 2}]'}, PICTURE]}
+
+
+@pytest.mark.requirement("gateway.9.originals")
+@pytest.mark.parametrize("guard", ["verified tokens", "any Authorization header"])
+@pytest.mark.parametrize("revision", [OLD, NEW])
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_originals_and_media_are_for_the_caller_of_the_call_alone(
+    issuer: Exchange, tmp_path: Path, guard: str, revision: str, workers: str
+) -> None:
+    tokens = {name: issuer.token(aud="gateway", sub=name) for name in ("ada", "bob")}
+
+    async def kept_of(client: Client) -> tuple[str, str]:
+        """Return the cursor to the original of a normalised reply, and the URI of its picture."""
+        result = (await client.call_tool_raw("say", {"raw": json.dumps(RECORD)})).result
+        (link,) = [each for each in result["content"] if each["type"] == "resource_link"]
+        return result["_meta"]["dev.accord-mcp/gateway"]["original"], link["uri"]
+
+    async def main(url: str) -> None:
+        ada, bob = (bearer(tokens[name]) for name in ("ada", "bob"))
+        async with client_of(url, revision, headers=ada) as client:
+            cursor, uri = await kept_of(client)
+        assert uri.startswith("accord-reply://")
+        others: list[dict[str, str]] = [bob] if guard == "verified tokens" else [bob, {}]
+        for headers in others:
+            async with client_of(url, revision, headers=headers) as client:
+                for _ in range(4):  # whichever worker answers
+                    stolen = await client.call_tool("read_more", {"cursor": cursor})
+                    assert stolen.is_failure
+                    assert "Found" not in json.dumps(stolen.raw, default=str)
+                    with pytest.raises(MCPError):
+                        await client.read_resource(uri)
+        async with client_of(url, revision, headers=ada) as client:
+            for _ in range(4):
+                again = await client.call_tool_raw("read_more", {"cursor": cursor})
+                assert again.result["content"][0] == RECORD["content"][0]
+                (found,) = await client.read_resource(uri)
+                assert found.content == base64.b64decode(PICTURE["data"])
+
+    (tmp_path / "odd.json").write_text("{}")
+    entry = {"command": ODD[0], "args": [*ODD[1:], str(tmp_path / "odd.json")]}
+    file = tmp_path / "mcp.json"
+    file.write_text(json.dumps({"mcpServers": {"odd": {**entry, "replies": "normalised"}}}))
+    command = [ACCORD, "serve", str(file), "--http", "127.0.0.1:0", "--workers", workers]
+    if guard == "verified tokens":
+        command += ["--issuer", issuer.url, "--audience", "gateway"]
+    with HttpServer([*command, "--max-bytes", "4096"]) as gateway:
+        asyncio.run(main(gateway.url))

@@ -5,7 +5,7 @@ import asyncio
 from accord import Server
 
 server = Server("tasks")
-server.tasks(max_tasks=20_000)
+server.tasks(max_tasks=20_000, max_tasks_per_caller=20_000)
 
 
 @server.tool

@@ -53,6 +53,11 @@ def add_tools(shop: Shop) -> None:  # noqa: C901 - many small functions
         return a
 
     @server.tool(task=True)
+    async def long(size: int) -> str:
+        """Return a text of so many characters."""
+        return "x" * size
+
+    @server.tool(task=True)
     async def wait(ctx: Context, status: str = "waiting") -> str:
         """Wait for the gate."""
         shop.runs["wait"] += 1

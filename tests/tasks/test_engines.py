@@ -254,6 +254,20 @@ def test_work_of_another_program_is_finished_once(store: str) -> None:
     asyncio.run(main())
 
 
+def test_an_answer_that_is_too_large_is_a_failure(store: str) -> None:
+    async def main() -> None:
+        elsewhere = queued_server(store, None)
+        elsewhere.tasks(max_result_bytes=50)
+        async with Replica(queued_server(store, lambda _: None)) as replica:
+            task_id = await replica.begin("report", {"year": 2026})
+            assert await elsewhere.finish(task_id, {"year": 2026, "pages": 1})
+            task = await replica.get(task_id)
+            assert task["status"] == "failed"
+            assert "at most 50 are stored" in task["error"]["message"]
+
+    asyncio.run(main())
+
+
 def test_an_answer_that_does_not_fit_is_an_error_of_the_caller(store: str) -> None:
     async def main() -> None:
         server = queued_server(store, lambda _: None)

@@ -11,6 +11,7 @@ import pytest
 
 from accord.errors import (
     HEADER_MISMATCH,
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
     MISSING_CLIENT_CAPABILITY,
@@ -24,6 +25,7 @@ from tasks.stores import KINDS, SHARED, until
 YES = {"action": "accept", "content": {"ok": True}}
 ADA = {"action": "accept", "content": {"name": "Ada"}}
 Make = Callable[..., Shop]
+_SLOW = {"soon": {"seconds": 9}, "wait": {}}
 
 
 @pytest.fixture(params=KINDS)
@@ -166,10 +168,63 @@ def test_too_many_tasks_are_refused(make: Make) -> None:
             await replica.begin("wait")
         result = await replica.call("wait")
         assert result["resultType"] == "complete"
-        assert "Too many calls" in result["content"][0]["text"]
+        assert "Too many tasks are open" in result["content"][0]["text"]
         shop.gate.set()
 
     run(test, shop)
+
+
+def test_a_caller_has_so_many_open_tasks(make: Make) -> None:
+    shop = make(max_tasks_per_caller=2)
+
+    async def test(replica: Replica) -> None:
+        begun = [await replica.begin("wait", token="one") for _ in range(2)]
+        before = shop.runs["wait"]
+        for tool, arguments in (("wait", {}), ("soon", {"seconds": 9}), ("again", {})):
+            refused = await replica.call(tool, arguments, token="one")
+            assert refused["resultType"] == "complete"
+            assert "You have 2 open tasks" in refused["content"][0]["text"]
+            assert "RATE_LIMITED" in str(refused)
+        assert (await replica.call("wait", token="two"))["resultType"] == "task"
+        plain = await replica.call("plain", {"a": 1}, token="one")
+        assert plain["content"][0]["text"] == "1"
+        assert shop.runs["again"] == 0
+        assert shop.runs["wait"] <= before + 1
+        await replica.send("tasks/cancel", {"taskId": begun[0]}, token="one")
+        await until(lambda: len(replica.runner._runs) == 2)
+        assert (await replica.call("wait", token="one"))["resultType"] == "task"
+        shop.gate.set()
+        await until(lambda: not replica.runner._runs)
+        assert (await replica.call("wait", token="one"))["resultType"] == "task"
+
+    run(test, shop)
+
+
+def test_calls_at_once_leave_no_caller_more_tasks(make: Make) -> None:
+    shop = make(max_tasks_per_caller=3, max_tasks=5)
+
+    async def test(replica: Replica) -> None:
+        for token, room in (("one", 3), ("two", 2)):
+            calls = [replica.call(each, a, token=token) for each, a in _SLOW.items()]
+            calls += [replica.call("wait", token=token) for _ in range(6)]
+            found = await asyncio.gather(*calls)
+            assert [each["resultType"] for each in found].count("task") == room
+        shop.gate.set()
+
+    run(test, shop)
+
+
+def test_a_result_that_is_too_large_is_a_failure_that_says_so(make: Make) -> None:
+    async def test(replica: Replica) -> None:
+        small = await replica.until(await replica.begin("long", {"size": 100}))
+        assert small["status"] == "completed"
+        large = await replica.until(await replica.begin("long", {"size": 5_000}))
+        assert large["status"] == "failed"
+        assert large["error"]["code"] == INTERNAL_ERROR
+        assert "at most 2,000 are stored for a task" in large["error"]["message"]
+        assert large["statusMessage"] == large["error"]["message"]
+
+    run(test, make(max_result_bytes=2_000))
 
 
 # Who gets one

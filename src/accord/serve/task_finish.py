@@ -52,7 +52,8 @@ async def finish(server: "Server", task_id: str, answer: Any) -> bool:
         )
         is_failure = isinstance(answer, Problem)
         done = operation.fail(answer) if is_failure else operation.render(answer)
-        step = partial(states.finished_elsewhere, outcome=outcome_of_reply(done.reply))
+        outcome = outcome_of_reply(done.reply, server.dispatcher.task_settings.max_result_bytes)
+        step = partial(states.finished_elsewhere, outcome=outcome)
         ended = await service.change(stored, step)
         await service.store.release(states.QUEUED, [task_id])
         return ended is not None

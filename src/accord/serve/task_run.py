@@ -21,6 +21,9 @@ from accord.tasks.service import Step, TaskService
 from accord.tasks.store import Stored
 
 _THROTTLE: Final = 0.5  # seconds between two messages of a task in the store
+_TOO_LARGE: Final = (
+    "The result has {:,} bytes; at most {:,} are stored for a task: call the tool for a smaller one"
+)
 _encode = msgspec.json.Encoder().encode
 
 
@@ -44,10 +47,12 @@ _decode_message = msgspec.json.Decoder(_ErrorMessage).decode
 _decode_is_error = msgspec.json.Decoder(_IsError).decode
 
 
-def outcome_of_reply(reply: bytes) -> Outcome:
-    """Return the end of a task whose call has this reply."""
+def outcome_of_reply(reply: bytes, most: int) -> Outcome:
+    """Return the end of a task whose call has this reply; a failure above so many bytes."""
     found = _decode_reply(reply)
     error, result = bytes(found.error), bytes(found.result)
+    if (size := max(len(error), len(result))) > most:
+        return failure(_TOO_LARGE.format(size, most))
     if error:
         return Outcome("failed", error=error, message=_decode_message(error).message)
     return Outcome("completed", result=result, is_error=_decode_is_error(result).is_error)

@@ -24,7 +24,7 @@ from accord.protocol import Request, messages, tasks
 from accord.protocol.messages import TaskMetadata
 from accord.revisions import REVISIONS
 from accord.serve.call import RunningCall
-from accord.serve.executor import BUSY, Executor
+from accord.serve.executor import Executor
 from accord.serve.task_call import TaskCall, TaskEdge
 from accord.serve.task_run import TaskRun, failure, outcome_of_reply
 from accord.serve.thread_runner import DEFAULT_THREADS
@@ -35,6 +35,7 @@ from accord.tasks.engines import Engine, engine_of
 from accord.tasks.memory import MemoryStore
 from accord.tasks.opening import store_named
 from accord.tasks.requests import TaskRequests, unavailable
+from accord.tasks.room import Room
 from accord.tasks.service import TaskService, digest_of, new_id
 from accord.tasks.store import LEASES, Lease, Stored, TaskStore, milliseconds
 
@@ -67,7 +68,8 @@ class TaskRunner(TaskRequests):
     _engine: Engine | None
     _beginning: set[str]
     """Tasks of the engine that are about to run here."""
-    _room: asyncio.Semaphore
+    _changes: asyncio.Semaphore
+    _room: Room
 
     def __init__(self, dispatcher: Dispatcher) -> None:
         self._dispatcher = dispatcher
@@ -100,8 +102,9 @@ class TaskRunner(TaskRequests):
         self._renewing = asyncio.Lock()
         self._runs, self._over, self._background, self._keeper = {}, [], set(), None
         self._beginning = set()
-        self._room = asyncio.Semaphore(_MAX_STORING)
+        self._changes = asyncio.Semaphore(_MAX_STORING)
         name, most = self._settings.store, self._settings.max_tasks
+        self._room = Room(most, self._settings.max_tasks_per_caller)
         store = self._memory if name == MEMORY else store_of(self._dispatcher)
         self.service = TaskService(store, self._on_change)
         self._engine = engine_of(self._settings, self._server)
@@ -168,10 +171,14 @@ class TaskRunner(TaskRequests):
             await self.ready()
         except StoreError as error:
             return rejected(call.request, unavailable(error))
-        if len(self._runs) >= self._settings.max_tasks or self._is_closing:
-            raise Problem.unavailable(BUSY.message)
-        if self._engine is not None:
-            return await self._enqueue(self._engine, call, tool)
+        if self._is_closing:
+            raise Problem.unavailable("The server is about to end")
+        with self._room.reserve(call.caller_key):
+            if self._engine is not None:
+                return await self._enqueue(self._engine, call, tool)
+            return await self._start(call, tool)
+
+    async def _start(self, call: RunningCall, tool: Tool) -> Done:
         run = self._new_run(call)
         try:
             if tool.after and not isinstance(call.request.params, TaskMetadata):
@@ -238,6 +245,7 @@ class TaskRunner(TaskRequests):
     def _adopt(self, run: TaskRun, stored: Stored) -> None:
         """Store the result of a run once it is there."""
         self._runs[stored.task.id] = run
+        self._room.add(run.call.caller_key)
         run.set_stored(stored)
         run.call_when_done(self._settle_later)
 
@@ -265,6 +273,11 @@ class TaskRunner(TaskRequests):
             result = {"task": tasks.experimental(task)}
         return Done(SUCCEEDED, messages.reply(request.id, result))
 
+    def _drop(self, run: TaskRun) -> None:
+        """Forget a task that does not run here any more."""
+        if self._runs.pop(run.task.id, None) is not None:
+            self._room.remove(run.call.caller_key)
+
     # The end of tasks
 
     def _settle_later(self, run: TaskRun) -> None:
@@ -281,7 +294,7 @@ class TaskRunner(TaskRequests):
             await self._store_outcome(run, step)
             self._over.append(run.task.id)
         run.end()
-        self._runs.pop(run.task.id, None)
+        self._drop(run)
         if run.settled is not None and not run.settled.done():
             run.settled.set_result(None)
 
@@ -294,7 +307,7 @@ class TaskRunner(TaskRequests):
             if await run.change(partial(states.released, owner=owner)) is None:
                 return False
             async with self._renewing:
-                self._runs.pop(run.task.id, None)
+                self._drop(run)
                 await self.service.store.hand_over(owner, [run.task.id])
         except StoreError:  # its lease runs out
             pass
@@ -304,7 +317,7 @@ class TaskRunner(TaskRequests):
         pause, expires = _FIRST_PAUSE, run.task.created + run.task.ttl_ms
         while True:
             try:
-                async with self._room:
+                async with self._changes:
                     await run.change(step)
             except StoreError as error:
                 if milliseconds() > expires or self.loop is None:
@@ -317,7 +330,7 @@ class TaskRunner(TaskRequests):
 
     def _outcome(self, run: TaskRun, done: Done | None) -> Outcome:
         if done is not None and not run.call.cancelled:
-            return outcome_of_reply(done.reply)
+            return outcome_of_reply(done.reply, self._settings.max_result_bytes)
         is_stopped = (self._is_closing or run.is_stopped) and not run.task.is_cancelling
         return failure(_STOPPED) if is_stopped else CANCELLED
 
@@ -428,7 +441,7 @@ class TaskRunner(TaskRequests):
             self._is_restartable(task)
             and task.runs - task.releases < _MAX_RUNS
             and not task.is_cancelling
-            and len(self._runs) < self._settings.max_tasks
+            and not self._room.is_full
         )
 
     def _run_again(self, stored: Stored) -> TaskRun:
@@ -547,7 +560,7 @@ class TaskRunner(TaskRequests):
         """Run a change of a task in the background, few of them at a time."""
 
         async def run() -> None:
-            async with self._room:
+            async with self._changes:
                 await work()
 
         self._spawn(run())

@@ -57,6 +57,8 @@ class TaskOptions(TypedDict, total=False):
     poll: float
     lease: float
     max_tasks: int
+    max_tasks_per_caller: int
+    max_result_bytes: int
     is_private: bool
     engine: str | HandOver | None
     experimental: bool

@@ -52,6 +52,10 @@ class QueuedTask(msgspec.Struct, frozen=True):
     """Above 1 if a worker that had begun with it has ended."""
 
 
+_ABOVE_ZERO: Final = (
+    *("ttl", "poll", "lease"),
+    *("max_tasks", "max_tasks_per_caller", "max_result_bytes"),
+)
 HandOver = Callable[[QueuedTask], object]
 """A function that puts a task into a queue; async or not."""
 DOCKET: Final = "docket"
@@ -70,6 +74,10 @@ class TaskSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds after which the tasks of a process that has died are noticed."""
     max_tasks: int = 10_000
     """Maximum number of tasks that run in one process."""
+    max_tasks_per_caller: int = 1_000
+    """Maximum number of those that one caller has: see `Context.caller_key`."""
+    max_result_bytes: int = 16 * 1024 * 1024
+    """Maximum size of a result, as JSON; a task with a larger one fails."""
     is_private: bool = False
     """True if no other user can read the store: then it is not encrypted."""
     engine: str | HandOver | None = None
@@ -84,7 +92,7 @@ class TaskSettings(msgspec.Struct, frozen=True, kw_only=True):
                 "tasks(engine=...) must be 'docket' or a function that puts a task into a queue,"
                 f" not {self.engine!r}"
             )
-        for name in ("ttl", "poll", "lease", "max_tasks"):
+        for name in _ABOVE_ZERO:
             if not getattr(self, name) > 0:
                 raise ContractError(f"tasks({name}=...) must be above 0")
 

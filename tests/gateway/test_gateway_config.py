@@ -76,6 +76,7 @@ BROKEN = """{
         ('"args": ["-y",\n "${NOPE}"]', "mcp.json:6: fs.args.1 names ${NOPE}, which is not set"),
         ('"timeout": 0', "mcp.json:5: fs.timeout must be a number of seconds"),
         ('"timeout": true', "mcp.json:5: fs.timeout must be a number of seconds"),
+        ('"lifetime": 0', "mcp.json:5: fs.lifetime must be a number of seconds"),
         ('"replies": "raw"', "mcp.json:5: fs.replies must be one of as-is, repaired, normalised"),
         ('"only": "get_*"', "mcp.json:5: fs.only must be an array of patterns"),
         ('"disabled": "no"', "mcp.json:5: fs.disabled must be true or false"),
@@ -118,6 +119,7 @@ REMOTE = """{
             "web.auth must not be given beside headers.Authorization",
         ),
         ('"forward": ["X-A"], "headers": {"x-a": "1"}', "web.forward.0 has a value in headers"),
+        ('"lifetime": 60', "web.lifetime is not for a url"),
         ('"forward": ["Mcp-Session-Id"]', "web.forward must be an array of headers that may be"),
     ],
 )
@@ -174,6 +176,8 @@ def test_a_file_of_another_shape_is_refused(tmp_path: Path, content: str, fault:
     ("entry", "is_valid"),
     [
         ({"command": "npx", "args": ["-y"]}, True),
+        ({"command": "npx", "lifetime": 3600}, True),
+        ({"command": "npx", "lifetime": 0}, False),
         ({"url": "https://example.com/mcp", "replies": "normalised"}, True),
         ({"command": "npx", "timeout": 0}, False),
         ({"command": "npx", "replies": "raw"}, False),

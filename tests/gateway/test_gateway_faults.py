@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import sys
 from collections.abc import Coroutine
 from pathlib import Path
 from time import monotonic, sleep
@@ -17,7 +18,9 @@ from accord.gateway import Gateway, UpstreamSpec, spec_of
 from accord.gateway.slots import CallSlots
 from accord.reader import Reading
 from client.connections import descriptors
+from commands import ACCORD
 from gateway.gateways import ODD, SAMPLE, client_of, gateway_of, message_of, until
+from http_peer import HttpServer
 from processes import children, is_gone
 
 NEW = "2026-07-28"
@@ -586,3 +589,70 @@ def test_a_list_that_fails_is_not_an_empty_list(tmp_path: Path) -> None:
             assert "say" in [each.name for each in await client.list_tools()]
 
     run(main())
+
+
+EXCLUSIVE = """\
+import fcntl, os, sys
+
+lock = open(sys.argv[1], "w")
+fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+os.set_inheritable(lock.fileno(), True)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+@pytest.mark.requirement("gateway.24.lifetime")
+@pytest.mark.parametrize("behind", ["2025-11-25", NEW])
+@pytest.mark.parametrize("is_exclusive", [False, True], ids=["side by side", "one at a time"])
+def test_a_process_is_replaced_after_its_lifetime_and_no_call_fails(
+    tmp_path: Path, behind: str, is_exclusive: bool
+) -> None:
+    lock = [sys.executable, "-c", EXCLUSIVE, str(tmp_path / "lock")] if is_exclusive else []
+
+    async def main() -> None:
+        gateway = gateway_of([*lock, *SAMPLE], lifetime=0.5, revision=behind)
+        async with client_of(gateway.server, NEW) as client:
+            first = (await client.call_tool("pid")).value
+            slow = asyncio.create_task(client.call_tool("slow", {"number": 7, "seconds": 1.5}))
+            found = first
+            async with asyncio.timeout(20):
+                while found == first:
+                    reading = await client.call_tool("pid")
+                    assert not reading.is_failure, reading.response
+                    found = reading.value
+                    await asyncio.sleep(0.02)
+            assert slow.done() is is_exclusive
+            assert (await slow).value == 7
+            await until(lambda: is_gone(first))
+            assert gateway.upstreams["sample"].status == "ok"
+
+    run(main())
+
+
+LIMITED = """\
+from accord.gateway import Gateway, spec_of
+
+spec = spec_of({command!r}, name="one", lifetime=0.5, revision="2025-11-25")
+server = Gateway([spec]).server
+"""
+
+
+@pytest.mark.requirement("gateway.24.lifetime", "gateway.9.pool")
+def test_the_sessions_of_callers_are_replaced_too(tmp_path: Path) -> None:
+    async def main(url: str) -> None:
+        async with (
+            client_of(url, NEW, headers={"Authorization": "Bearer a"}) as ada,
+            client_of(url, NEW, headers={"Authorization": "Bearer b"}) as bob,
+        ):
+            before = [(await each.call_tool("pid")).value for each in (ada, bob)]
+            assert len(set(before)) == 2
+            async with asyncio.timeout(20):
+                for client, pid in zip((ada, bob), before, strict=True):
+                    while (await client.call_tool("pid")).value == pid:  # noqa: ASYNC110
+                        await asyncio.sleep(0.05)
+            await until(lambda: all(map(is_gone, before)))
+
+    file = tmp_path / "limited.py"
+    file.write_text(LIMITED.format(command=SAMPLE))
+    with HttpServer([ACCORD, "serve", str(file), "--http", "127.0.0.1:0"]) as gateway:
+        run(main(gateway.url))

@@ -79,6 +79,7 @@ _MEMBERS: Final[Mapping[str, _Wanted]] = {
     "replies": _Wanted(lambda value: value in REPLIES, f"one of {', '.join(REPLIES)}"),
     "timeout": _Wanted(_is_time, "a number of seconds"),
     "max_calls": _Wanted(_is_count, "a whole number above 0"),
+    "lifetime": _Wanted(_is_time, "a number of seconds"),
     "auth": _Wanted(lambda value: isinstance(value, dict), "an object with a client_id"),
     "forward": _Wanted(_are_headers, "an array of headers that may be forwarded"),
 }
@@ -90,9 +91,9 @@ _AUTH_MEMBERS: Final[Mapping[str, _Wanted]] = {
     "exchange": _Wanted(lambda value: isinstance(value, bool), "true or false"),
     "audience": _Wanted(_is_filled, "a string"),
 }
-_FOR_COMMAND: Final = ("args", "env", "cwd")
+_FOR_COMMAND: Final = ("args", "env", "cwd", "lifetime")
 _FOR_URL: Final = ("headers", "auth", "forward")
-_OWN: Final = ("only", "prefix", "replies", "timeout", "forward", "max_calls")
+_OWN: Final = ("only", "prefix", "replies", "timeout", "forward", "max_calls", "lifetime")
 
 
 def config_schema() -> dict[str, Any]:

@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 
@@ -91,6 +92,7 @@ class UpstreamOptions(TypedDict, total=False):
     auth: "Auth | OAuthClient | str | None"
     forward: Sequence[str]
     max_calls: int
+    lifetime: float | None
 
 
 class UpstreamSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,6 +121,8 @@ class UpstreamSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Names of headers of a caller that are sent to a URL; no others are."""
     max_calls: int = DEFAULT_MAX_CALLS
     """Requests that may be open at once; further ones wait."""
+    lifetime: float | None = None
+    """Seconds after which a process is replaced by a new one; None for no limit."""
 
     def __post_init__(self) -> None:
         if bool(self.command) == bool(self.url):
@@ -127,6 +131,8 @@ class UpstreamSpec(msgspec.Struct, frozen=True, kw_only=True):
             raise ContractError(
                 f"replies must be one of {', '.join(REPLIES)}, not {self.replies!r}"
             )
+        if self.lifetime is not None and not (self.command and 0 < self.lifetime < inf):
+            raise ContractError("lifetime must be a number of seconds, and is for a command")
         for header in self.forward:
             if not may_forward(header):
                 raise ContractError(f"the header {header!r} must not be forwarded")

@@ -5,7 +5,7 @@ import contextlib
 import contextvars
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from time import monotonic
 from types import MappingProxyType
 from typing import Any, Final, Literal, cast
@@ -147,6 +147,8 @@ class Upstream:
         self._changed: set[str] = set()
         self._watched: dict[str, None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._draining: set[Link] = set()
+        """Connections that have been replaced, whose calls are still open."""
         self._connected_by = self._with_auth()
         self._settled = asyncio.Event()
         self._wake = asyncio.Event()
@@ -188,6 +190,7 @@ class Upstream:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         links = self._all_links()
         self._links.clear()
+        self._draining.clear()
         self._base = None
         await asyncio.gather(*(link.close() for link in links), return_exceptions=True)
 
@@ -199,7 +202,8 @@ class Upstream:
         await self.stop()
 
     def _all_links(self) -> list[Link]:
-        return [*self._links.values(), *([] if self._base is None else [self._base])]
+        base = [] if self._base is None else [self._base]
+        return [*self._links.values(), *base, *self._draining]
 
     @property
     def revision(self) -> str | None:
@@ -315,11 +319,16 @@ class Upstream:
             raise TimedOut("start", f"it did not start within {self.spec.timeout:g} s") from None
         self.status, self.reason = "ok", ""
         self._seen = monotonic()
-        self._run(self._listen(link))
-        self._run(self._poll(link))
+        self._attend(link)
         self._settled.set()
         self.on_lists()
         return link
+
+    def _attend(self, link: Link) -> None:
+        """Follow changes of the lists over the first connection, and limit its life."""
+        self._run(self._listen(link))
+        self._run(self._poll(link))
+        self._run(self._limit_life(link))
 
     def _fail(self, error: BaseException) -> None:
         reason = str(error)[:_MAX_REASON] or type(error).__name__
@@ -355,6 +364,51 @@ class Upstream:
                 if link.is_lost or (not link.calls and now - link.used > _IDLE):
                     del self._links[key]
                     await link.close()
+
+    async def _limit_life(self, link: Link) -> None:
+        """Replace a process that has reached its lifetime; it ends after its calls."""
+        if self.spec.lifetime is None:
+            return
+        await asyncio.wait([link.lost], timeout=self.spec.lifetime)
+        if link.is_lost:
+            return
+        if link is self._base and not await self._renew(link):
+            await _without_calls(link)
+            if not link.lost.done():
+                link.lost.set_result(None)  # it ends before the next one is started
+            return
+        for key in [key for key, each in self._links.items() if each is link]:
+            del self._links[key]  # the next call opens another one
+        self._draining.add(link)
+        await _without_calls(link)
+        self._draining.discard(link)
+        await link.close()
+
+    async def _renew(self, old: Link) -> bool:
+        """Replace the first connection by a new one; False if that cannot be opened beside it."""
+        async with self._lock_for(_FIRST):
+            if self._base is not old:
+                return True
+            try:
+                await self._replace_base(self._offered)
+            except PeerError as error:
+                log.warning("server %s: not replaced yet: %.500s", self.spec.name, error)
+                return False
+            return True
+
+    async def _replace_base(self, capabilities: Mapping[str, Any]) -> Link:
+        """Open a new first connection, and use it from now on."""
+        old = self._base
+        assert old is not None
+        link = await open_link(
+            self._connected_by, capabilities, self._receive_change, old.peer.revision
+        )
+        self._base, self._offered = link, capabilities
+        if not old.lost.done():
+            old.lost.set_result(None)
+        self._attend(link)
+        self._note_changed(LISTS)
+        return link
 
     # Lists
 
@@ -413,9 +467,7 @@ class Upstream:
             seconds = min(self.ttls.get(key, 0) for key in silent) / 1000
             await asyncio.sleep(min(max(seconds, _MIN_POLL), _MAX_POLL))
             if self.status == "ok" and link is self._base:
-                if not self._changed:
-                    self._run(self._reload())
-                self._changed.update(silent)
+                self._note_changed(silent)
 
     def watch(self, uri: str) -> None:
         """Let the upstream report changes of a resource."""
@@ -442,9 +494,13 @@ class Upstream:
             kinds = (
                 ["resources", "resourceTemplates"] if change.kind == "resources" else [change.kind]
             )
-            if not self._changed:
-                self._run(self._reload())
-            self._changed.update(kinds)
+            self._note_changed(kinds)
+
+    def _note_changed(self, lists: Iterable[str]) -> None:
+        """Read lists again soon, with those that change meanwhile."""
+        if not self._changed:
+            self._run(self._reload())
+        self._changed.update(lists)
 
     async def _reload(self) -> None:
         """Read the lists that have changed, once for changes that come together."""
@@ -717,6 +773,7 @@ class Upstream:
                     base.peer.revision,
                 )
                 self._links[key] = link
+                self._run(self._limit_life(link))
         return link
 
     @contextlib.asynccontextmanager
@@ -744,15 +801,15 @@ class Upstream:
                 return await self._available()
             if self._is_claimed:  # meanwhile
                 return None
-            link = await open_link(
-                self._connected_by, capabilities, self._receive_change, old.peer.revision
-            )
-            self._base, self._offered, self._is_claimed = link, capabilities, True
-            if not old.lost.done():
-                old.lost.set_result(None)
+            try:
+                link = await self._replace_base(capabilities)
+            except NotConnected:  # some servers run once at a time
+                self._offered, self._is_claimed = capabilities, True
+                if not old.lost.done():
+                    old.lost.set_result(None)
+                return await self._available()
+            self._is_claimed = True
             await old.close()
-            self._run(self._listen(link))
-            self._receive_change(ListChanged("tools"))
             return link
 
     def _receive_session_change(self, change: Change) -> None:
@@ -825,6 +882,13 @@ def _reports_changes(link: Link, key: str) -> bool:
     """True if an upstream says that it reports changes of a list."""
     declared = link.peer.capabilities.get(LISTS[key].partition("/")[0])
     return isinstance(declared, dict) and declared.get("listChanged") is True
+
+
+async def _without_calls(link: Link) -> None:
+    """Wait until no call of a connection is open; one may be about to begin."""
+    await asyncio.sleep(_SETTLE)
+    while link.calls:  # noqa: ASYNC110 - the end of a call has no event
+        await asyncio.sleep(_SETTLE)
 
 
 def _is_sign_in(error: PeerError) -> bool:

@@ -73,7 +73,7 @@ class StoreError(AccordError):
 
 
 class PeerError(AccordError):
-    """A peer cannot be reached, or a message of it is not valid."""
+    """A server cannot be reached, or has sent a message that is not valid."""
 
 
 class MCPError(PeerError):

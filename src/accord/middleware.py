@@ -56,7 +56,7 @@ def rate_limit(
     key: Callable[[Call], Hashable] = caller_key,
     clock: Callable[[], float] = time.monotonic,
 ) -> Middleware:
-    """Refuse calls above a rate: so many `calls` in `per` seconds for each caller.
+    """Limit the rate of calls: at most `calls` in `per` seconds for each caller.
 
     A caller that was quiet for `per` seconds may use all `calls` at once. With another `key`, calls
     with equal keys share a limit: `key=lambda call: call.name` limits each tool. Processes with one
@@ -82,7 +82,7 @@ def rate_limit(
 
 
 def timeout(seconds: float) -> Middleware:
-    """End a call that takes longer, with a Problem; the `timeout` of a tool applies as well.
+    """Limit the time of a call, which then fails with a Problem; a tool's `timeout` applies too.
 
     The thread of a plain `def` cannot be ended: its result is dropped, and `ctx.cancelled` is true.
     """
@@ -98,7 +98,7 @@ def cache(
     key: Callable[[Call], Hashable] = caller_key,
     clock: Callable[[], float] = time.monotonic,
 ) -> Middleware:
-    """Keep the answers of tools that are `read_only=True`, for equal arguments.
+    """Cache the answers of tools that are `read_only=True`, by their arguments.
 
     Each caller has answers of its own; with `shared`, all callers get the same ones; with another
     `key`, calls with equal keys do. Failures are not kept, nor answers of calls that asked the
@@ -135,7 +135,7 @@ def logging(
     level: int = _logging.INFO,
     arguments: bool = False,
 ) -> Middleware:
-    """Log each call with its caller, outcome and time; with `arguments` these as well."""
+    """Log each call with its caller, outcome and time, and its arguments if `arguments` is true."""
     log = _logging.getLogger("accord.calls") if logger is None else logger
 
     async def record(call: Call, following: Next) -> Answer[Any]:

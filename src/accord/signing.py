@@ -112,7 +112,7 @@ class Cursors:
 
     Cursors are valid for all instances with the same `key`: give it to all workers, and keep it in
     a file to let cursors survive a restart. Without a key, they are valid for this object only.
-    Where tokens are verified, a cursor is valid for the caller alone that it was made for.
+    If tokens are verified, a cursor is valid only for the caller that it was created for.
     """
 
     def __init__(

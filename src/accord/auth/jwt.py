@@ -41,7 +41,7 @@ _decode_claims = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class TokenVerifier:
-    """Verifies the access tokens of one issuer that are for one audience.
+    """Verifies the access tokens of one issuer for one audience.
 
     Keys come from the issuer's metadata when the first token arrives. Tokens need `exp`.
     """

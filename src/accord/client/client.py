@@ -373,7 +373,7 @@ class Client:
         )
 
     async def ping(self, *, timeout: float | None = None) -> None:  # noqa: ASYNC109
-        """Return when the server answers: `ping`, or `server/discover` in the stateless era."""
+        """Check that the server responds: `ping`, or `server/discover` in the stateless era."""
         method = "server/discover" if self._is_stateless else "ping"
         _result(method, await self.request(method, {}, timeout=timeout))
 

@@ -19,7 +19,7 @@ _MAX_CHANGES: Final = 1_000  # kept until they are read
 
 
 class Subscription:
-    """Yields changes, equal ones once until read, and ends when the server ends it.
+    """Iterates over changes; a change that is repeated before it is read is yielded once.
 
     Raises a PeerError when the connection is lost.
     """

@@ -67,15 +67,15 @@ class ClientTask:
         return status_of(await self._request("tasks/get"))
 
     async def cancel(self) -> None:
-        """Ask the server to end the task; one that is over stays as it is."""
+        """Ask the server to cancel the task; a task that has ended does not change."""
         await self._request("tasks/cancel")
 
     async def answer(self, answers: Mapping[str, Any]) -> None:
-        """Answer questions of the task, by their keys."""
+        """Send answers to questions of the task, by their keys."""
         await self._request("tasks/update", inputResponses=dict(answers))
 
     async def wait(self, on_status: OnStatus | None = None) -> Reply:
-        """Wait for the end of the task, and return its reply as the call would have had it.
+        """Wait until the task ends, and return the reply that the call would have returned.
 
         The handlers of the client answer its questions. A task that was cancelled is a PeerError.
         """

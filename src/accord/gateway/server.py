@@ -35,7 +35,7 @@ Entry = Mapping[str, Any]
 def upstream(
     target: str | Sequence[str], *, name: str | None = None, **options: Unpack[UpstreamOptions]
 ) -> Server:
-    """Return a server with the tools, prompts and resources of a foreign one.
+    """Return a Server with the tools, prompts and resources of another MCP server.
 
     `target` is a URL or a command line. Include it in a server of your own:
     `server.include(upstream("npx …"), prefix="fs_")`. It connects when it is served.

@@ -1,4 +1,4 @@
-"""Arrow: record batches of replies in, record batches of readings out; needs `accord-mcp[arrow]`.
+"""Reads Arrow record batches of replies into batches of readings; needs `accord-mcp[arrow]`.
 
 `read_batches` is for engines that stream record batches (DuckDB, Polars, DataFusion, pyarrow);
 `read_table` for those that map a function over blocks (Ray Data, Dask). Both keep the order: a row

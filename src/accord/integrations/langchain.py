@@ -1,4 +1,4 @@
-"""An interceptor for `langchain-mcp-adapters` that shows an agent what a tool's reply means.
+"""An interceptor for `langchain-mcp-adapters` that reads tool results for an agent.
 
     MultiServerMCPClient({...}, tool_interceptors=[AccordInterceptor()])
 

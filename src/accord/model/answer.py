@@ -180,7 +180,7 @@ def _of(kind: Kind) -> _Make:
 
 
 class Problem(Exception):
-    """The reason why a tool call failed. A tool raises it; the caller sees it as written.
+    """The error of a failed call. A tool raises it, and the caller sees it as written.
 
     `Problem.not_found("No customer 7", remediation="call customers first")`: there is one such
     constructor for each kind. `code` and `retryable` follow from the kind unless they are given.
@@ -200,14 +200,23 @@ class Problem(Exception):
     meta: Mapping[str, Any] | None
 
     validation: _Make = _of("validation")
+    """The arguments are not valid; `fields` has the invalid ones."""
     authentication: _Make = _of("authentication")
+    """The caller is not authenticated."""
     authorization: _Make = _of("authorization")
+    """The caller is not allowed to do this."""
     not_found: _Make = _of("not_found")
+    """The requested object does not exist."""
     conflict: _Make = _of("conflict")
+    """The request conflicts with the current state, such as a duplicate name."""
     rate_limit: _Make = _of("rate_limit")
+    """There were too many calls; `retry_after` is the time to wait in seconds."""
     timeout: _Make = _of("timeout")
+    """The call took too long."""
     unavailable: _Make = _of("unavailable")
+    """A service that the call needs is not available."""
     internal: _Make = _of("internal")
+    """The call failed because of an error in the server."""
 
     def __init__(
         self,

@@ -69,7 +69,7 @@ Block = Image | Audio | Link | Embedded
 
 
 class Message(msgspec.Struct, frozen=True):
-    """A message for a model: text or a block, of the user or of the assistant."""
+    """A message for a model: text or a content block, from the user or the assistant."""
 
     content: str | Block
     role: Role = "user"

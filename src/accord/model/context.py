@@ -185,7 +185,7 @@ class Context(Generic[State_co]):
         return Context(self.name, self.client, self._channel, self._scope, may_wait=False)
 
     def abandon(self) -> None:
-        """Let `cancelled` be true: the result of the function is not used any more."""
+        """Set `cancelled` to true: the result of the function is no longer used."""
         self._is_abandoned = True
 
     @property
@@ -258,7 +258,7 @@ class Context(Generic[State_co]):
         await (room or _Turn())
 
     def status(self, message: str) -> Awaitable[object]:
-        """Report what the function does now: the status of a task, else a progress message.
+        """Report what the function is doing: the status of a task, else a progress message.
 
         A `def` tool calls it without `await`; there, only tasks have a status.
         """
@@ -276,7 +276,7 @@ class Context(Generic[State_co]):
         await (room or _Turn())
 
     async def detach(self, seconds: float = 1.0) -> None:
-        """Close the connection; the client resumes the stream after so many seconds.
+        """Close the connection; the client resumes the stream after this number of seconds.
 
         For calls that last longer than proxies keep a connection open. Only a stream over HTTP, in
         a session, can be resumed; elsewhere this does nothing.

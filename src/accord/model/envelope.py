@@ -27,7 +27,7 @@ _PAGE_NAMES: Final = {"page_size": "limit", "total_count": "total"}
 
 @dataclass(frozen=True)
 class Envelope:
-    """The root of a response-v2; a contradictory one raises ContractError."""
+    """A response-v2 envelope; a contradictory one raises ContractError."""
 
     success: bool
     data: dict[str, Any]
@@ -60,7 +60,7 @@ def success_response(
     content_fidelity: Literal["full", "partial", "summary", "reference_only"] | None = None,
     **fields: Any,
 ) -> Envelope:
-    """Return the envelope of a success. The payload is `data`, or named fields.
+    """Return a response-v2 envelope for a success, with the payload in `data` or in keywords.
 
     A list becomes the member `items` and a single value `result`. `meta` are further members of
     `meta`, with names of your own.
@@ -107,7 +107,7 @@ def error_response(
     telemetry: Mapping[str, Any] | None = None,
     rate_limit: Mapping[str, Any] | None = None,
 ) -> Envelope:
-    """Return the envelope of a failure, with the given context in `data`."""
+    """Return a response-v2 envelope for a failure, with the given context in `data`."""
     if type is not None and type not in KINDS:
         raise ContractError(f"no error type {type!r}; there are {', '.join(KINDS)}")
     data = known(error_code=code, error_type=type, remediation=remediation, details=details)

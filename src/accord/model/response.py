@@ -70,7 +70,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ren
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """The reason of a failure."""
+    """The error of a failed call: its code, message and details."""
 
     code: str | int | float
     message: str
@@ -78,7 +78,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """The reply of any tool of any server in one shape."""
+    """The generic response: the reply of any tool of any server, normalised."""
 
     tool_name: str
     response_type: ResponseType

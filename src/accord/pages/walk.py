@@ -73,10 +73,10 @@ async def read_all(
 ) -> AsyncIterator[Any]:
     """Yield the items of a list, page after page; for any other reply, its value.
 
-    `call` calls a tool by name with arguments, and returns the reply: the `call` of a `Peer`, an
-    SDK's `call_tool`, your own function. The tool's input `schema` helps to find the argument for
-    the next page. Stops after `max_items`. Raises PeerError if a page fails or repeats, if there
-    are more than `max_pages`, or if there are more items but no way to request them.
+    `call` calls a tool by name with arguments, and returns the reply: `call_tool_raw` of a Client,
+    an SDK's `call_tool`, your own function. The tool's input `schema` helps to find the argument
+    for the next page. Stops after `max_items`. Raises PeerError if a page fails or repeats, if
+    there are more than `max_pages`, or if there are more items but no way to request them.
     """
     if max_items == 0:
         return

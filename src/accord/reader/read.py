@@ -90,11 +90,12 @@ class _Content(msgspec.Struct, gc=False):
 def read(
     reply: Any, tool: str | None = None, arguments: Mapping[str, Any] | None = None
 ) -> Reading:
-    """Return the Reading of a reply. Never raises: malformed input is reported in `findings`.
+    """Return the reply of any MCP server in one structure, as a Reading; never raises.
 
     `reply` is bytes, text, a decoded message or result, or an object: of an SDK, of an agent
     framework, an exception, an Answer. `tool` and `arguments` are those of the call; they help to
-    distinguish an action from a list. A Reading is returned as it is.
+    distinguish an action from a list. Malformed input is reported in `findings`. A Reading is
+    returned unchanged.
     """
     if type(reply) is Reading:
         if tool in (None, reply.response.tool_name):

@@ -41,7 +41,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
         return self.response.response_type == "error"
 
     def to_answer(self) -> Answer[Any] | Problem:
-        """Return what the reply says as an Answer, or as a Problem if the call failed.
+        """Return the reply as an Answer, or as a Problem if the call failed.
 
         The data is `value`; for a list that was found in text, its items. Values that JSON does
         not have are converted as in `response.to_dict()`.

@@ -75,7 +75,7 @@ class _Reverting(AbstractContextManager[None]):
 
 
 class Server:
-    """Tools, prompts and resources under one name.
+    """An MCP server: tools, prompts and resources under one name.
 
     It knows nothing of sockets or event loops: `accord.serve` serves its `dispatcher`.
     """
@@ -177,13 +177,13 @@ class Server:
         self.registry.clear_cache()
 
     def tasks(self, **settings: Unpack["TaskOptions"]) -> None:
-        """Set how tasks are kept: the `store`, their `ttl`, and more; see `TaskSettings`."""
+        """Set how tasks are stored: the `store`, their `ttl`, and more; see `TaskSettings`."""
         require_known(settings, TaskSettings.__struct_fields__, "tasks()")
         changed = msgspec.structs.replace(self.dispatcher.task_settings, **settings)
         self.dispatcher.set_task_settings(changed)
 
     async def run_task(self, task_id: str) -> None:
-        """Run a task to its end, in this process: what the worker of an engine does.
+        """Run a task to its end in this process, as the worker of an engine.
 
         A task that is over, or that another worker has begun, is left alone. If this is cancelled,
         because the worker is stopped, a restartable task goes back to the queue; another one fails.
@@ -193,7 +193,7 @@ class Server:
         await task_finish.run_task(self, task_id)
 
     async def finish(self, task_id: str, answer: Any) -> bool:
-        """Finish a task that an engine was given: from any process with the store and the key.
+        """Finish a task that was handed to an engine, from any process with the store and the key.
 
         The answer is what the tool would return, or a Problem with which it would fail. False if
         the task is over already, or not known any more: the first answer counts.
@@ -203,7 +203,7 @@ class Server:
         return await task_finish.finish(self, task_id, answer)
 
     async def set_status(self, task_id: str, message: str) -> bool:
-        """Set the status message of a task that an engine was given; False if it is over.
+        """Set the status message of a task that was handed to an engine; False if it has ended.
 
         Code that does the work of a task on its own can stop then.
         """
@@ -351,7 +351,7 @@ class Server:
         self.registry.remove(feature)
 
     def include(self, other: "Server", prefix: str = "") -> None:
-        """Offer the tools, prompts and resources of another server too, also when they change.
+        """Add the tools, prompts and resources of another server, including its later changes.
 
         Names get the prefix, and so do URIs, behind `scheme://`. They keep the state, middleware
         and profile of the other server; the middleware of this one runs around it. Tokens are
@@ -398,7 +398,7 @@ class Server:
         self.registry.changes.notify(Updated(uri))
 
     def run(self) -> None:
-        """Serve over standard input and output until the client is gone, as `accord serve` does.
+        """Serve over stdin and stdout until the client disconnects, as `accord serve` does.
 
         Both streams are used for that until the process ends: `print` then writes to standard
         error.
@@ -414,7 +414,7 @@ class Server:
         *,
         profile: str | None = None,
     ) -> "Reading":
-        """Call a tool as a client would, and read its answer: for tests, for example.
+        """Call a tool as a client would, and return its Reading, for example in tests.
 
         `profile` is the one that the client asks for; by default the server or the tool decides.
         """
@@ -423,7 +423,7 @@ class Server:
         return await inprocess.call(self, name, arguments or {}, profile)
 
     def lifespan(self) -> AbstractAsyncContextManager[Any]:
-        """Run the lifespan on the running event loop; gives its state.
+        """Run the lifespan on the running event loop; returns a context manager with its state.
 
         For tests and programs that use `call`: without it, the first call starts the lifespan, and
         it ends with the event loop.

@@ -29,7 +29,7 @@ _TEMPORARY: Final = frozenset({"server_error", "temporarily_unavailable", "slow_
 
 
 class SignIn:
-    """Signs in to servers as OAuth 2.1 says, by a page in the browser, and renews the tokens.
+    """Signs in to servers with OAuth 2.1, in the user's browser, and renews the tokens.
 
         async with Client("https://mcp.example.com/mcp", auth=SignIn()) as client: ...
 
@@ -102,7 +102,7 @@ class SignIn:
     async def sign_in(
         self, url: str, challenge: Challenge | None = None, *, scopes: Sequence[str] = ()
     ) -> Grant:
-        """Sign in to a server by its page, whatever is stored; `scopes` are requested as well."""
+        """Start a new sign-in to a server, even if one is stored; also request these `scopes`."""
         endpoints = Endpoints(url)
         discovery = await endpoints.discover(challenge)
         step = Authorization(endpoints, discovery, self._identity, self._interaction, self._store)

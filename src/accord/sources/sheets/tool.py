@@ -139,7 +139,7 @@ def _spell_counts(character: Character) -> dict[str, int]:
 
 
 def sheet_tool(filler: Filler, folder: OutputFolder) -> Tool:
-    """Return the tool that fills sheets into a folder."""
+    """Return the tool that fills in character sheets and writes them to a folder."""
 
     def invoke(request: SheetRequest, _context: Any) -> Answer[Report]:
         given = None if request.output_path is UNSET else request.output_path

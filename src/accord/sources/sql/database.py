@@ -78,7 +78,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Database:
-    """Sends requests to worker processes; can be used on any event loop of any thread."""
+    """A SQLite or PostgreSQL database, queried in worker processes, from any event loop."""
 
     def __init__(self, target: str, options: Options) -> None:
         """Find a database by its path, `sqlite:///…` or `postgresql://…`."""

@@ -241,7 +241,9 @@ def resource_of(upstream: Upstream, entry: Entry, uri: str) -> Resource:
         wants_context=True,
         foreign=foreign,
         watched=upstream.can_subscribe,
-        on_watch=lambda variables: upstream.watch(own if is_static else template.filled(variables)),
+        on_watch=lambda variables, watch: upstream.watch(
+            own if is_static else template.filled(variables), watch
+        ),
         completers={} if is_static else completers_of(upstream, reference, template.path_names),
     )
 

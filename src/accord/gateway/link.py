@@ -27,6 +27,8 @@ _CALL: Final = ("name", "arguments", "_meta")
 _NO_CALL: Final = {"error": {"code": METHOD_NOT_FOUND, "message": "No call is open"}}
 _TOO_MANY: Final = {"error": {"code": METHOD_NOT_FOUND, "message": "Too many requests are open"}}
 
+_LISTEN_AGAIN: Final = 1.0
+"""Seconds between two subscriptions."""
 _MAX_EARLY: Final = 10
 _EARLY_SECONDS: Final = 2.0
 """Time for the first call of a session to begin, which an early question waits for."""
@@ -222,8 +224,16 @@ class Link:
         return self.calls[max(self.calls)]
 
     async def listen(self, wanted: Mapping[str, Any]) -> None:
-        """Receive changes, in the stateless era, until the upstream ends the subscription."""
-        await self.peer.request("subscriptions/listen", {"notifications": wanted}, within=inf)
+        """Receive changes, in the stateless era, until the connection ends.
+
+        An upstream may end a subscription earlier, for example as the token has expired.
+        """
+        params = {"notifications": wanted}
+        while not self.is_lost:
+            reply = await self.peer.request("subscriptions/listen", params, within=inf)
+            if reply.error is not None:
+                return
+            await asyncio.sleep(_LISTEN_AGAIN)
 
 
 def _call_of(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import contextlib
 import contextvars
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from time import monotonic
 from types import MappingProxyType
 from typing import Any, Final, Literal, cast
@@ -44,10 +44,11 @@ from accord.gateway.tasks import (
     supports_tasks,
     wants_task,
 )
+from accord.gateway.watches import RELEASE_SECONDS, Watches
 from accord.model.answer import Problem
-from accord.model.changes import Change, ListChanged, Updated
+from accord.model.changes import KINDS, Change, ListChanged, Updated, Watch
 from accord.model.context import Context
-from accord.protocol.messages import MAX_SUBSCRIPTIONS, decode_meta
+from accord.protocol.messages import decode_meta
 from accord.server.operation import RequestChannel
 from accord.telemetry import trace_members
 
@@ -145,7 +146,7 @@ class Upstream:
         self._locks: dict[SessionKey, _SharedLock] = {}
         self._parked: dict[str, ForwardedCall] = {}
         self._changed: set[str] = set()
-        self._watched: dict[str, None] = {}
+        self._watches = Watches(self._run)
         self._tasks: set[asyncio.Task[None]] = set()
         self._draining: set[Link] = set()
         """Connections that have been replaced, whose calls are still open."""
@@ -174,6 +175,7 @@ class Upstream:
         self._loop = asyncio.get_running_loop()
         self._run(self._maintain())
         self._run(self._close_idle())
+        self._run(self._release_watches())
 
     async def settled(self) -> None:
         """Wait until it is available or known not to be, at most its deadline."""
@@ -272,10 +274,11 @@ class Upstream:
         resources = {} if self._base is None else self._base.peer.capabilities.get("resources")
         return isinstance(resources, dict) and resources.get("subscribe") is True
 
-    def _run(self, work: Any) -> None:
+    def _run(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         task = asyncio.create_task(work, context=contextvars.Context())  # of no caller
         self._tasks.add(task)
         task.add_done_callback(self._end)
+        return task
 
     def _end(self, task: "asyncio.Task[None]") -> None:
         """Note the end of a task; a bug in it makes the upstream unavailable."""
@@ -326,6 +329,7 @@ class Upstream:
 
     def _attend(self, link: Link) -> None:
         """Follow changes of the lists over the first connection, and limit its life."""
+        self._watches.move(link)
         self._run(self._listen(link))
         self._run(self._poll(link))
         self._run(self._limit_life(link))
@@ -446,18 +450,14 @@ class Upstream:
             return self.entries.get(key, [])
 
     async def _listen(self, link: Link) -> None:
-        """Ask for changes, where that is necessary."""
-        with contextlib.suppress(PeerError):
-            if not link.revision.stateless:
-                for uri in self._watched:
-                    await link.peer.request("resources/subscribe", {"uri": uri})
-                return
-            wanted: dict[str, Any] = {}
-            for kind in ("tools", "prompts", "resources"):
-                declared = link.peer.capabilities.get(kind)
-                if isinstance(declared, dict) and declared.get("listChanged"):
-                    wanted[f"{kind}ListChanged"] = True
-            if wanted:
+        """Subscribe to changes of the lists; a server of the handshake era reports them anyway."""
+        wanted: dict[str, Any] = {}
+        for kind in KINDS if link.revision.stateless else ():
+            declared = link.peer.capabilities.get(kind)
+            if isinstance(declared, dict) and declared.get("listChanged"):
+                wanted[f"{kind}ListChanged"] = True
+        if wanted:
+            with contextlib.suppress(PeerError):
                 await link.listen(wanted)
 
     async def _poll(self, link: Link) -> None:
@@ -469,23 +469,16 @@ class Upstream:
             if self.status == "ok" and link is self._base:
                 self._note_changed(silent)
 
-    def watch(self, uri: str) -> None:
-        """Let the upstream report changes of a resource."""
+    def watch(self, uri: str, watch: Watch) -> None:
+        """Let the upstream report changes of a resource while a client wants them."""
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._watch, uri)
+            self._loop.call_soon_threadsafe(lambda: self._watches.add(uri, watch, self._base))
 
-    def _watch(self, uri: str) -> None:
-        if uri in self._watched or self._base is None or len(self._watched) >= MAX_SUBSCRIPTIONS:
-            return
-        self._watched[uri] = None
-        self._run(self._subscribe(self._base, uri))
-
-    async def _subscribe(self, link: Link, uri: str) -> None:
-        with contextlib.suppress(PeerError):
-            if link.revision.stateless:
-                await link.listen({"resourceSubscriptions": [uri]})
-            else:
-                await link.peer.request("resources/subscribe", {"uri": uri})
+    async def _release_watches(self) -> None:
+        """Unsubscribe from resources that no client watches any more."""
+        while True:
+            await asyncio.sleep(RELEASE_SECONDS)
+            self._watches.release(self._base)
 
     def _receive_change(self, change: Change) -> None:
         if isinstance(change, Updated):

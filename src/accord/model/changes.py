@@ -1,9 +1,9 @@
 """Changes of a server at run time, and their subscribers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from threading import Lock
-from typing import Any, Literal
-from weakref import WeakMethod
+from typing import Any, Literal, NamedTuple, Protocol, Self
+from weakref import ReferenceType, WeakMethod
 
 import msgspec
 
@@ -24,6 +24,44 @@ class Updated(msgspec.Struct, frozen=True):
 
 
 Change = ListChanged | Updated
+
+
+class Watcher(Protocol):
+    """A client that may subscribe to changes of resources."""
+
+    def wants(self, uri: str) -> bool:
+        """True while it is subscribed to changes of a resource."""
+
+
+class Watch(NamedTuple):
+    """The wish of a client to hear of changes of a resource; it does not keep the client alive."""
+
+    watcher: ReferenceType[Watcher]
+    uri: str
+    """The URI that the client knows."""
+
+    @property
+    def is_wanted(self) -> bool:
+        """True until the client unsubscribes or is gone."""
+        watcher = self.watcher()
+        return watcher is not None and watcher.wants(self.uri)
+
+
+class Listener:
+    """A subscription of the stateless era; it wants changes within a `with` block."""
+
+    def __init__(self, uris: Collection[str]) -> None:
+        self.uris = uris
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.uris = ()
+
+    def wants(self, uri: str) -> bool:
+        """True while it is open."""
+        return uri in self.uris
 
 
 class Changes:

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from accord.errors import ContractError
+from accord.model.changes import Watch
 from accord.model.completion import Completer
 from accord.model.content import Annotations, Embedded, Icon, contents
 from accord.model.tool import Bound, Dependencies, Foreign, normalize_scopes, tags_of
@@ -197,8 +198,8 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
     """Returns the resources of a template that exist now, for `resources/list`."""
     watched: bool = False
     """True if clients can subscribe to it: see `Server.updated`."""
-    on_watch: Callable[[Mapping[str, str]], object] | None = None
-    """Called with the template's variables when a client subscribes to it."""
+    on_watch: Callable[[Mapping[str, str], Watch], object] | None = None
+    """Called with the template's variables when a client has subscribed to it."""
     fresh_for: float = 0.0
     """Seconds for which a client may cache the content."""
     is_public: bool = False

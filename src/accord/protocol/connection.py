@@ -15,7 +15,7 @@ from accord.errors import (
     METHOD_NOT_FOUND,
     Reject,
 )
-from accord.model.changes import Change, Updated
+from accord.model.changes import Change, Updated, Watcher
 from accord.model.context import ClientInfo, Level
 from accord.model.questions import Question
 from accord.protocol import messages
@@ -76,6 +76,7 @@ class Host(Protocol):
 
     def has_feature(self, feature: str) -> bool: ...
     def subscription_fault(self, uri: str, revision: Revision) -> Reject | None: ...
+    def watch(self, uri: str, watcher: Watcher) -> None: ...
 
 
 Forward = Callable[[str, bytes], Reject | None]
@@ -237,6 +238,10 @@ class Connection:
     def unsubscribe(self, uri: str) -> None:
         """Unsubscribe the peer from changes of a resource."""
         self.subscribed -= {uri}
+
+    def wants(self, uri: str) -> bool:
+        """True while the peer is subscribed to changes of a resource."""
+        return uri in self.subscribed
 
     def notification(self, change: Change) -> bytes | None:
         """Return the notification of a change, if the peer gets one."""

@@ -149,7 +149,10 @@ def _subscribe(
     fault = connection.host.subscription_fault(params.uri, request.revision)
     if fault is None:
         fault = connection.subscribe(params.uri)
-    return fault or _EMPTY
+    if fault is not None:
+        return fault
+    connection.host.watch(params.uri, connection)
+    return _EMPTY
 
 
 def _unsubscribe(

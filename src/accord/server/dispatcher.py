@@ -9,6 +9,7 @@ from msgspec import Raw
 
 from accord.errors import INVALID_PARAMS, INVALID_REQUEST, ContractError, Reject
 from accord.model.answer import InputRequired, Problem
+from accord.model.changes import Listener, Watcher
 from accord.model.completion import completion_of
 from accord.model.context import ClientInfo
 from accord.model.limits import Position
@@ -184,6 +185,10 @@ class Dispatcher:
     def subscription_fault(self, uri: str, revision: Revision) -> Reject | None:
         """Return the error if changes of a resource cannot be subscribed to."""
         return self.registry.subscription_fault(uri, revision)
+
+    def watch(self, uri: str, watcher: Watcher) -> None:
+        """Let the source of a resource report its changes, while the client wants them."""
+        self.registry.watch(uri, watcher)
 
     def _page(
         self,
@@ -404,10 +409,13 @@ class Dispatcher:
         backend = self.tasks
 
         async def hold(wanted: Wanted, _: Any) -> None:
-            if task_ids and backend is not None:
-                await hold_with_tasks(backend, call, wanted, task_ids)
-            else:
-                await call.hold(wanted)
+            with Listener(wanted.resource_subscriptions or ()) as listener:
+                for uri in listener.uris:
+                    self.watch(uri, listener)
+                if task_ids and backend is not None:
+                    await hold_with_tasks(backend, call, wanted, task_ids)
+                else:
+                    await call.hold(wanted)
 
         return FeatureOperation(
             call,

@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from accord.errors import INVALID_PARAMS, INVALID_REQUEST, ContractError, Reject
 from accord.model.caller import CALLER
-from accord.model.changes import KINDS, Changes, Kind, ListChanged
+from accord.model.changes import KINDS, Changes, Kind, ListChanged, Watch, Watcher
 from accord.model.completion import Completer, completer_of
 from accord.model.prompt import Prompt
 from accord.model.resource import Resource
@@ -665,16 +665,20 @@ class Registry:
         found = self.find_resource(uri)
         if found is None:
             return resource_not_found(uri, revision)
-        resource, variables = found
+        resource, _ = found
         caller = CALLER.get()
         if caller is not None and not caller.scopes.issuperset(resource.scopes):
             needed = " ".join(resource.scopes)
             return Reject(INVALID_REQUEST, f"This needs a token with the scopes {needed}")
         if not resource.watched:
             return Reject(INVALID_PARAMS, f"{uri} is not watched")
-        if resource.on_watch is not None:
-            resource.on_watch(variables)
         return None
+
+    def watch(self, uri: str, watcher: Watcher) -> None:
+        """Let the source of a resource report its changes, while the client wants them."""
+        found = self.find_resource(uri)
+        if found is not None and found[0].on_watch is not None:
+            found[0].on_watch(found[1], Watch(ref(watcher), uri))
 
     def available(self, wanted: Wanted, revision: Revision) -> Wanted:
         """Return the part of the wanted changes that this server notifies of."""

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -30,6 +31,8 @@ from http_peer import HttpServer
 from peers.scripted_server import Request, handshake, scripted_server, stateless
 from samples import features
 
+SLOW = re.compile(r"^Executing .* took [0-9.]+ seconds$", re.S)
+"""What asyncio logs in debug mode where the machine is busy."""
 ERAS = ["2025-11-25", "2026-07-28"]
 COMMAND = [ACCORD, "serve", f"{SAMPLES / 'features.py'}:basics"]
 
@@ -376,7 +379,8 @@ def test_a_call_that_is_cancelled_as_the_client_ends_logs_nothing(
 
     run(main())
     gc.collect()
-    assert [record for record in caplog.records if record.name == "asyncio"] == []
+    logged = [record.getMessage() for record in caplog.records if record.name == "asyncio"]
+    assert [line for line in logged if not SLOW.search(line)] == []
 
 
 def test_a_flood_of_questions_is_refused() -> None:

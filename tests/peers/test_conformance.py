@@ -21,7 +21,7 @@ def test_all_that_is_required_of_a_server_passes_in_both_eras(options: list[str]
     assert done.returncode == 0
 
 
-@pytest.mark.behaviour(1)
+@pytest.mark.requirement("gateway.1.revisions")
 @pytest.mark.timeout(300)
 def test_all_that_is_required_of_a_server_passes_through_the_gateway() -> None:
     command = [sys.executable, "-m", "tests.conformance", "gateway"]

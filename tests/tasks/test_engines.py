@@ -365,6 +365,9 @@ def test_celery_runs_tools_and_does_work_of_its_own(redis: RedisServer) -> None:
     celery = pytest.importorskip("celery")
     from celery.contrib.testing.worker import start_worker
 
+    from celery.signals import setup_logging
+
+    setup_logging.connect(lambda **_: None, weak=False)  # else it disables loggers of other tests
     app = celery.Celery("shop", broker="memory://", backend="cache+memory://")
     elsewhere = queued_server(redis.url, None)
     threads = set()

@@ -215,10 +215,10 @@ class Telemetry:
 
 
 def _spans() -> "Spans":
-    from accord.telemetry import spans
+    from accord.telemetry.spans import Spans, members
 
-    _trace[:] = [spans.members]
-    return spans.Spans()
+    _trace[:] = [members]
+    return Spans()
 
 
 _trace: list[Callable[[], dict[str, str]]] = []

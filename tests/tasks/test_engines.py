@@ -364,7 +364,6 @@ def test_misuse_is_an_error_with_the_way_out(settings: dict[str, Any], said: str
 def test_celery_runs_tools_and_does_work_of_its_own(redis: RedisServer) -> None:
     celery = pytest.importorskip("celery")
     from celery.contrib.testing.worker import start_worker
-
     from celery.signals import setup_logging
 
     setup_logging.connect(lambda **_: None, weak=False)  # else it disables loggers of other tests

@@ -3,6 +3,8 @@
 import asyncio
 import json
 import re
+import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 from accord.gateway import Gateway, spec_of
 from accord.gateway.names import MAX_NAME, NameFile, Names, valid_name
+from commands import ACCORD
 from gateway.gateways import ODD, client_of
 
 VALID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -135,6 +138,27 @@ def test_the_length_of_names_can_be_configured(tmp_path: Path) -> None:
             assert cut.endswith("xxx")
 
     asyncio.run(main())
+
+
+@pytest.mark.requirement("gateway.2.length")
+@pytest.mark.parametrize(("limit", "expected"), [("60", 60), ("31", None)])
+def test_the_command_line_limits_the_length_of_names(
+    tmp_path: Path, limit: str, expected: int | None
+) -> None:
+    file = tmp_path / "long.json"
+    file.write_text(json.dumps({"tools": [{"name": "x" * 61, "inputSchema": {"type": "object"}}]}))
+    command = [ACCORD, "serve", shlex.join([*ODD, str(file)]), "--max-name", limit]
+
+    async def main() -> None:
+        async with client_of(command, "2026-07-28") as client:
+            assert len([each.name for each in await client.list_tools()][1]) == expected
+
+    if expected is not None:
+        asyncio.run(main())
+        return
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 2
+    assert "names need at least 32 characters, not 31" in done.stderr
 
 
 @pytest.mark.requirement("gateway.2.reported")

@@ -12,7 +12,7 @@ from accord.cli.terminal import visible
 from accord.errors import ContractError
 from accord.gateway import Gateway, UpstreamSpec, spec_of
 from accord.gateway.config import read_config
-from accord.gateway.names import NameFile
+from accord.gateway.names import MAX_NAME, NameFile
 from accord.server import Server
 
 
@@ -21,15 +21,22 @@ def gateway_server(
 ) -> Server:
     """Return a server with all the foreign servers of the targets."""
     implied = {"replies": "normalised"} if configuration.get("profile") else {}
+    options = {name: each for name, each in given.items() if name != "max_name"}
 
     def specs() -> list[UpstreamSpec]:
         found: list[UpstreamSpec] = []
         for target in targets:
-            found += _specs_of(target, {**implied, **given})
+            found += _specs_of(target, {**implied, **options})
         return _named(found)
 
     files = [target.servers for target in targets if target.servers is not None]
-    return Gateway(specs(), source=specs, files=files, names=_name_file(targets)).server
+    return Gateway(
+        specs(),
+        source=specs,
+        files=files,
+        max_name=given.get("max_name", MAX_NAME),
+        names=_name_file(targets),
+    ).server
 
 
 def _name_file(targets: Sequence[Target]) -> NameFile:

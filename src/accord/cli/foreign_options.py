@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from typing import Any, Final, get_args
 
 from accord.cli.targets import Target, is_foreign
+from accord.cli.values import count
 from accord.errors import ContractError
 from accord.model.tool import Replies
 
-_OPTIONS: Final = ("only", "replies")
+_OPTIONS: Final = ("only", "replies", "max_name")
 
 
 def add_foreign_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +27,12 @@ def add_foreign_arguments(parser: argparse.ArgumentParser) -> None:
         help="forward replies as-is, repaired (default: faults in the protocol are corrected), or"
         " normalised by the reader (default with --profile)",
     )
+    group.add_argument(
+        "--max-name",
+        type=count,
+        metavar="CHARACTERS",
+        help="maximum length of the names of tools and prompts (default 64)",
+    )
 
 
 def foreign_options(options: argparse.Namespace, given: Sequence[Target]) -> dict[str, Any]:
@@ -34,7 +41,7 @@ def foreign_options(options: argparse.Namespace, given: Sequence[Target]) -> dic
     found = {name: value for name, value in found.items() if value is not None}
     has_foreign = any(map(is_foreign, given))
     if found and not has_foreign:
-        names = ", ".join(f"--{name}" for name in found)
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in found)
         raise ContractError(f"{names}: only for foreign servers, and no target is one")
     if has_foreign and getattr(options, "read_only", False):
         found["read_only"] = True

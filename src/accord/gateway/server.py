@@ -61,7 +61,7 @@ class Gateway:
         Names have at most `max_name` characters, and are kept in `names`.
         """
         if max_name < _MIN_NAME:
-            raise ContractError(f"max_name must be at least {_MIN_NAME}, not {max_name}")
+            raise ContractError(f"names need at least {_MIN_NAME} characters, not {max_name}")
         self._source = source
         self._files = files
         self._upstreams: dict[str, Upstream] = {}

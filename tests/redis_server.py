@@ -3,6 +3,7 @@
 import shutil
 import socket
 import subprocess
+from collections import Counter
 from contextlib import suppress
 from tempfile import TemporaryDirectory
 from time import monotonic, sleep
@@ -12,6 +13,7 @@ import pytest
 
 from processes import free_port
 
+_SLOTS: Final = 16_384
 _COMMAND: Final = next(filter(None, map(shutil.which, ("redis-server", "valkey-server"))), None)
 needs_redis: Final = pytest.mark.skipif(_COMMAND is None, reason="redis-server is not installed")
 
@@ -61,6 +63,10 @@ class RedisServer:
             process.kill()
             process.wait()
 
+    def option(self, name: str) -> str:
+        """The value of an option."""
+        return self._options[self._options.index(name) + 1]
+
     def command(self, *words: str) -> bytes:
         """The raw reply to a command that has a short one."""
         with socket.create_connection(("127.0.0.1", self.port), 5) as connection:
@@ -83,3 +89,49 @@ class RedisServer:
         with suppress(OSError):
             return self.command("PING").startswith(b"+PONG")
         return False
+
+
+class RedisCluster:
+    """Runs a cluster of three nodes, each with a third of the slots; a context manager."""
+
+    def __init__(self) -> None:
+        words = ("--cluster-enabled", "yes", "--cluster-node-timeout", "2000")
+        self.nodes = [RedisServer(*words, "--cluster-port", str(free_port())) for _ in range(3)]
+        self.url = self.nodes[0].url
+
+    def __enter__(self) -> Self:
+        for each in self.nodes:
+            each.start()
+        self._join()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for each in self.nodes:
+            each.__exit__()
+
+    def calls(self) -> dict[str, int]:
+        """How often each command was called, at all nodes together."""
+        return dict(sum((Counter(each.calls()) for each in self.nodes), Counter[str]()))
+
+    def _join(self) -> None:
+        """Give each node its slots, and make the nodes known to the first one."""
+        for number, node in enumerate(self.nodes):
+            first, last = _SLOTS * number // 3, _SLOTS * (number + 1) // 3 - 1
+            node.command("CLUSTER", "ADDSLOTSRANGE", str(first), str(last))
+            node.command("CLUSTER", "SET-CONFIG-EPOCH", str(number + 1))
+            if number:
+                ports = str(node.port), node.option("--cluster-port")
+                self.nodes[0].command("CLUSTER", "MEET", "127.0.0.1", *ports)
+        self.wait()
+
+    def wait(self) -> None:
+        """Wait until every node knows all others, and serves its slots."""
+        end = monotonic() + 20
+        while not all(map(_is_complete, self.nodes)):
+            assert monotonic() < end, "the cluster is not complete"
+            sleep(0.05)
+
+
+def _is_complete(node: RedisServer) -> bool:
+    info = node.command("CLUSTER", "INFO")
+    return b"cluster_state:ok" in info and b"cluster_known_nodes:3" in info

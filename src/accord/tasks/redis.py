@@ -180,7 +180,7 @@ class RedisStore:
         pause = _FIRST_PAUSE
         while self._client.is_open:  # redis-py may take a cancellation for a time limit
             try:
-                async with self._client.waiting() as redis, redis.pubsub() as channel:
+                async with self._client.waiting(self._channel) as redis, redis.pubsub() as channel:
                     async with asyncio.timeout(self._client.seconds):
                         await channel.subscribe(self._channel)
                     async for message in channel.listen():

@@ -9,10 +9,11 @@ from typing import Any, Final, TypeVar
 from accord.errors import ContractError, StoreError
 
 try:
-    from redis.asyncio import Redis, RedisCluster
+    from redis.asyncio import ConnectionPool, Redis, RedisCluster
+    from redis.asyncio.connection import parse_url
     from redis.asyncio.retry import Retry
     from redis.backoff import NoBackoff
-    from redis.exceptions import RedisError, ResponseError
+    from redis.exceptions import RedisClusterException, RedisError, ResponseError
 except ImportError as _error:
     from accord.extras import missing
 
@@ -22,7 +23,7 @@ T = TypeVar("T")
 DEFAULT_SECONDS: Final = 0.9
 """Time limit of a command, and to connect."""
 _CONNECTIONS: Final = 16  # at most, beside those that wait for messages
-FAILURES: Final = (RedisError, OSError, TimeoutError)
+FAILURES: Final = (RedisError, RedisClusterException, OSError, TimeoutError)
 """What commands of a connection of one's own raise."""
 
 
@@ -43,24 +44,31 @@ class RedisClient:
         if self._redis is not None:
             return
         try:
-            redis = self._connect(self.seconds)
-            found = await self._in_time(redis.info("cluster"))
-            if found.get("cluster_enabled"):
+            redis: Any = Redis.from_url(self._url, **self._options(self.seconds))
+            if await self._is_cluster(redis):
                 await redis.aclose()
                 redis = RedisCluster.from_url(self._url, **self._options(self.seconds))
                 await self._in_time(redis.initialize())
-        except ValueError as error:
+        except (ValueError, RedisClusterException) as error:
             raise StoreError(
                 f"the store {_without_password(self._url)} is not valid: {error}"
             ) from error
         self._redis = redis
         await self.set_clock()
 
+    async def _is_cluster(self, redis: Any) -> bool:
+        try:
+            found = await self._in_time(redis.info("cluster"))
+        except StoreError:
+            await redis.aclose()
+            raise
+        return bool(found.get("cluster_enabled"))
+
     async def close(self) -> None:
         """Disconnect."""
         redis, self._redis = self._redis, None
         if redis is not None:
-            with suppress(RedisError, OSError):
+            with suppress(*FAILURES):
                 await redis.aclose()
 
     @property
@@ -99,19 +107,21 @@ class RedisClient:
         """Return the time by Redis's clock."""
         return time() + self._offset
 
-    @property
-    def is_cluster(self) -> bool:
-        """True if the keys are on several nodes."""
-        return isinstance(self._redis, RedisCluster)
-
     @asynccontextmanager
-    async def waiting(self) -> AsyncIterator[Any]:
-        """Give a client of redis-py without a time limit, to wait for messages; see FAILURES."""
-        redis = self._connect(None)
+    async def waiting(self, key: str) -> AsyncIterator[Any]:
+        """Give a client of redis-py without a time limit, to wait for messages; see FAILURES.
+
+        On a cluster, it is one of the node that has the key now.
+        """
+        options = {**parse_url(self._url), **self._options(None)}
+        if isinstance(self._redis, RedisCluster):
+            node: Any = self._redis.get_node_from_key(key)
+            options |= {"host": node.host, "port": node.port}
+        redis = Redis.from_pool(ConnectionPool(**options))
         try:
             yield redis
         finally:
-            with suppress(RedisError, OSError):
+            with suppress(*FAILURES):
                 await redis.aclose()
 
     def failure(self, error: BaseException) -> StoreError:
@@ -121,9 +131,6 @@ class RedisClient:
             return StoreError(f"the task store {where} refuses: {error}")
         reason = "no answer in time" if isinstance(error, TimeoutError) else str(error)
         return StoreError(f"the task store {where} cannot be reached: {reason}")
-
-    def _connect(self, seconds: float | None) -> Any:
-        return Redis.from_url(self._url, **self._options(seconds))
 
     @staticmethod
     def _options(seconds: float | None) -> dict[str, Any]:

@@ -413,7 +413,7 @@ class Replicas:
     async def _read_inbox(self) -> None:
         while True:
             with suppress(*FAILURES):
-                async with self._client.waiting() as redis:
+                async with self._client.waiting(self._inbox(self.name)) as redis:
                     while True:
                         await self._read_once(redis)
             await asyncio.sleep(_PAUSE)

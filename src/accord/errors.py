@@ -57,7 +57,7 @@ class ContractError(AccordError):
         """Add the file and line of a function or class to the message, unless it has one."""
         if self.location is None and callable(at):
             self.location = location_of(at)
-            self.args = (f"{self} ({self.location})",)
+            self.args: tuple[Any, ...] = (f"{self} ({self.location})",)
 
 
 class TooDeep(ContractError):

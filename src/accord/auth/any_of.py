@@ -20,8 +20,8 @@ class AnyOf:
         self.issuers: tuple[str, ...] = self._all("issuers")
         self.audiences: tuple[str, ...] = self._all("audiences")
         self.scopes: tuple[str, ...] = self._all("scopes")
-        self.leeway = min(getattr(each, "leeway", LEEWAY) for each in verifiers)
-        self.cache_seconds = min(getattr(each, "cache_seconds", 300.0) for each in verifiers)
+        self.leeway: float = min(getattr(each, "leeway", LEEWAY) for each in verifiers)
+        self.cache_seconds: float = min(getattr(each, "cache_seconds", 300.0) for each in verifiers)
 
     def _all(self, name: str) -> tuple[str, ...]:
         found = [value for each in self._verifiers for value in getattr(each, name, ())]

@@ -42,13 +42,13 @@ class _Pipes(asyncio.SubprocessProtocol):
 
     def __init__(self) -> None:
         self.on_output: Callable[[bytes], None] = lambda _: None
-        self.output_ended = asyncio.Event()
-        self.stderr = asyncio.StreamReader()
-        self.writable = asyncio.Event()
+        self.output_ended: asyncio.Event = asyncio.Event()
+        self.stderr: asyncio.StreamReader = asyncio.StreamReader()
+        self.writable: asyncio.Event = asyncio.Event()
         self.writable.set()
         self.is_input_closed: bool = False
-        self.exited = asyncio.Event()
-        self.closed = asyncio.Event()
+        self.exited: asyncio.Event = asyncio.Event()
+        self.closed: asyncio.Event = asyncio.Event()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         process = cast(asyncio.SubprocessTransport, transport)  # that of uvloop is no subclass

@@ -7,9 +7,9 @@ from django.core.checks import register
 class AccordConfig(AppConfig):  # type: ignore[misc]  # Django has no types
     """App config of `accord.django`."""
 
-    name = "accord.django"
-    label = "accord"
-    verbose_name = "Accord"
+    name: str = "accord.django"
+    label: str = "accord"
+    verbose_name: str = "Accord"
 
     def ready(self) -> None:
         """Register the system check of the endpoints."""

@@ -117,12 +117,12 @@ class Upstream:
     def __init__(self, spec: UpstreamSpec) -> None:
         self.spec = spec
         self.status: Status = "starting"
-        self.reason = ""
+        self.reason: str = ""
         """Why it is unavailable, with the end of its stderr."""
         self.entries: Entries = {}
         self.ttls: dict[str, int] = {}
         """Milliseconds for which each list is fresh, where the upstream says so."""
-        self.calls = 0
+        self.calls: int = 0
         self.repairs: dict[str, int] = {}
         """The replies that were changed, by tool."""
         self.on_lists: Callable[[], None] = lambda: None

@@ -35,7 +35,7 @@ class ResponseParser:
         self.is_complete: bool = False
         self.can_reuse: bool = False
         """True if the connection is ready for the next request."""
-        self.body = bytearray()
+        self.body: bytearray = bytearray()
         """What has arrived of the body and was not taken."""
         self._has_body = method not in _WITHOUT_BODY
         self._count = self._size = self._overhead = 0

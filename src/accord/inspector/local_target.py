@@ -34,7 +34,7 @@ from accord.model.context import Level, MissingCapability
 from accord.model.questions import Question
 from accord.model.tool import Tool
 from accord.profiles import PROFILES, asking_for
-from accord.protocol import ClientResponse, Request
+from accord.protocol import ClientResponse, Connection, Request
 from accord.revisions import NEWEST, REVISIONS
 from accord.serve.call import CallbackEdge, RunningCall
 from accord.serve.executor import Executor
@@ -79,7 +79,7 @@ class LocalClient(CallbackEdge):
         )
         self._log_level: Level | None = request.log_level
         self._requests = 0
-        self.connection = server.dispatcher.connect()
+        self.connection: Connection = server.dispatcher.connect()
         self.messages: list[WireMessage] = []
         self.running: InspectorCall[Done] = InspectorCall(request)
         self.asking: InputRequired = InputRequired({})

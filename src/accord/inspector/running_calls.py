@@ -44,7 +44,7 @@ class InspectorCall(Generic[Result]):
         """The open input requests, by key."""
         self.state: str | None = None
         """The `requestState` to send with the responses, in the stateless era."""
-        self.seconds = 0.0
+        self.seconds: float = 0.0
         """Duration, without the time spent waiting for input responses."""
         self._task: asyncio.Future[Result] | None = None
         self._has_input_requests = asyncio.Event()

@@ -1,6 +1,6 @@
 """JSON-RPC and MCP messages, as far as a server decodes them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal
 
 import msgspec
@@ -233,7 +233,7 @@ class _Failure(msgspec.Struct, frozen=True):
 _encode = msgspec.json.Encoder().encode
 _SUCCESS: Final = b'{"jsonrpc":"2.0","id":'
 _RESULT: Final = b',"result":'
-decode_meta = msgspec.json.Decoder(Meta | None).decode
+decode_meta: Callable[[Any], Meta | None] = msgspec.json.Decoder(Meta | None).decode
 
 
 _NULL_ID: Final = b'{"jsonrpc":"2.0","id":null,'

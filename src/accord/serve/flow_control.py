@@ -64,7 +64,7 @@ class OutputGate:
         self.limit = limit
         self.unsent: int = 0
         self.is_open: bool = True
-        self.waiting = 0
+        self.waiting: int = 0
         """Number of tasks that wait for the gate."""
         self._blocked_threads = 0
         self.has_queue: Callable[[], bool] = lambda: False

@@ -108,7 +108,7 @@ class TaskCall(RunningCall, eq=False, gc=False):  # `TaskRun.end` breaks the cyc
         if self.run is None or not await self.run.is_stored():
             return await super().ask(questions)
         if self.responses is None:
-            self.responses = InputResponses()
+            self.responses: InputResponses | None = InputResponses()
         revision = self.request.revision
         answers, open_questions = self.responses.find(questions, revision)
         if not open_questions:

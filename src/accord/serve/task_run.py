@@ -84,9 +84,9 @@ class TaskRun:
         on_end: Callable[["TaskRun"], object],
     ) -> None:
         self.call = call
-        self.loop = asyncio.get_running_loop()
+        self.loop: asyncio.AbstractEventLoop = asyncio.get_running_loop()
         self.thread: int = threading.get_ident()
-        self.is_done = False
+        self.is_done: bool = False
         self.is_stopped = False
         """True if the worker of an engine that runs it is stopped."""
         self.settled: asyncio.Future[None] | None = None

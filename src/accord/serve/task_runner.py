@@ -106,7 +106,7 @@ class TaskRunner(TaskRequests):
         name, most = self._settings.store, self._settings.max_tasks
         self._room = Room(most, self._settings.max_tasks_per_caller)
         store = self._memory if name == MEMORY else store_of(self._dispatcher)
-        self.service = TaskService(store, self._on_change)
+        self.service: TaskService = TaskService(store, self._on_change)
         self._engine = engine_of(self._settings, self._server)
         self.executor = Executor(
             self._dispatcher, loop, max_calls=2 * most, threads=DEFAULT_THREADS

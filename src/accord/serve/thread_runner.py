@@ -7,7 +7,7 @@ from asyncio import AbstractEventLoop
 from collections import deque
 from contextvars import Context, copy_context
 from queue import Empty, SimpleQueue
-from typing import Final
+from typing import ClassVar, Final
 
 from accord.model.answer import Problem
 from accord.serve.call import RunningCall
@@ -23,7 +23,7 @@ _MAX_GROWTH: Final = 4  # times the threads, while some hang in cancelled calls
 class ForkCounter:
     """Counts the forks that led to this process: a tool that forks comes back in both."""
 
-    count = 0
+    count: ClassVar[int] = 0
 
     @classmethod
     def add(cls) -> None:
@@ -57,7 +57,7 @@ class ThreadRunner:
         self._running: set[RunningCall] = set()
         self._orphaned: set[RunningCall] = set()
         """Cancelled calls that still occupy a thread."""
-        self.pending = 0
+        self.pending: int = 0
         """Number of operations that are queued or running."""
         self._forks = ForkCounter.count
 

@@ -78,7 +78,7 @@ class Dispatcher:
     has_given_key = False
     """True if the user has given the key, so that other processes have it, too."""
     continuations: Continuations
-    task_settings = TaskSettings()
+    task_settings: TaskSettings = TaskSettings()
     _make_backend: Callable[[], TaskBackend] | None = None
     _tasks: TaskBackend | None = None
     task_users = 0

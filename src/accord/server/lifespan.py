@@ -20,7 +20,7 @@ class ServerLifespan:
 
     def __init__(self, function: Callable[["Server"], Manager], server: "Server") -> None:
         _require_function(function)
-        self.function = function
+        self.function: Callable[[Server], Manager] = function
         self._server = server
 
     @property

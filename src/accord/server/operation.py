@@ -343,7 +343,9 @@ class ToolOperation(Operation[C], kw_only=True, gc=False):
         telemetry = self.dispatcher.telemetry
         if telemetry is not None:
             request = self.call.request
-            self.timer = telemetry.begin(self.tool.name, request.revision.date, request.meta)
+            self.timer: CallTimer | None = telemetry.begin(
+                self.tool.name, request.revision.date, request.meta
+            )
 
 
 class WrappedToolOperation(ToolOperation[C], kw_only=True, gc=False):
@@ -411,7 +413,7 @@ class WrappedToolOperation(ToolOperation[C], kw_only=True, gc=False):
         if value is self.answer:  # as the tool returned it, which takes less time
             return ToolOperation.render(self, self.value)
         _require_answer(value, self)
-        self.warnings = ()  # they are in the answer
+        self.warnings: Sequence[Notice] | None = ()  # they are in the answer
         return ToolOperation.render(self, value)
 
     def outcome_of(self, error: BaseException) -> Outcome | BaseException:

@@ -112,7 +112,7 @@ class Server:
         requests over HTTP, for example `TokenVerifier(issuer, audience)`.
         """
         self.auth: Verifier | None = _require_verifier(auth)
-        self.includes_verifier = False
+        self.includes_verifier: bool = False
         """True if a server that this one includes verifies tokens, which does not hold here."""
         self.registry: Registry = Registry(changing=changing, page_size=page_size)
         if lifespan is not None:

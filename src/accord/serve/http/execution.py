@@ -19,7 +19,9 @@ from accord.serve.http.response import Response
 from accord.serve.http.settings import Settings
 from accord.serve.pending_requests import PendingRequests
 from accord.server import Server
+from accord.server.dispatcher import Dispatcher
 from accord.server.operation import Done
+from accord.server.registry import Registry
 from accord.telemetry import outcome_label
 
 _DISCONNECT_CHECK: Final = 0.05  # seconds between looks for stateless clients that are gone
@@ -28,7 +30,7 @@ _DISCONNECT_CHECK: Final = 0.05  # seconds between looks for stateless clients t
 class RequestRun:
     """The calls of one request: one, except in the batches of 2025-03-26."""
 
-    has_calls = False
+    has_calls: bool = False
     reply: bytes | None = None
     _unsent = 0
     """Bytes of the reply that the gate counts until the request's task has taken it."""
@@ -149,8 +151,8 @@ class Execution:
         access: AccessLog | None,
         policy: CallPolicy | None = None,
     ) -> None:
-        self.dispatcher = server.dispatcher
-        self.registry = server.registry
+        self.dispatcher: Dispatcher = server.dispatcher
+        self.registry: Registry = server.registry
         self._settings = settings
         self._requests = requests
         self.access = access

@@ -141,8 +141,8 @@ class ResponseBody(msgspec.Struct, frozen=True, tag="body"):
 
 
 Frame = Hello | Sent | Ack | RelayedRequest | ResponseStart | ResponseBody
-encode_frame = msgspec.msgpack.Encoder().encode
-decode_frame = msgspec.msgpack.Decoder(Frame).decode
+encode_frame: Callable[[Frame], bytes] = msgspec.msgpack.Encoder().encode
+decode_frame: Callable[[bytes], Frame] = msgspec.msgpack.Decoder(Frame).decode
 
 
 GONE: Final = (PipeClosed, OSError, EOFError, msgspec.MsgspecError, BadSignature, StoreError)

@@ -40,7 +40,7 @@ class Stream:
         self._size = 0
         self._most = MOST_EVENTS
         self._unread_changes: set[bytes] = set()
-        self.count = 0
+        self.count: int = 0
         self._closed = False
         self._pause: float | None = None
         self._changed = asyncio.Event()

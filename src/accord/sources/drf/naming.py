@@ -29,7 +29,9 @@ _VERBS: Final = {
     "delete": ("destroy",),
 }
 """The actions of generic views, by HTTP method."""
-STANDARD_ACTIONS: Final = frozenset(action for actions in _VERBS.values() for action in actions)
+STANDARD_ACTIONS: Final[frozenset[str]] = frozenset(
+    action for actions in _VERBS.values() for action in actions
+)
 
 
 class DecoratorOptions(msgspec.Struct, frozen=True, kw_only=True):

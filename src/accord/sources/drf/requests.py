@@ -14,6 +14,7 @@ from django.conf import settings
 from django.core.handlers.wsgi import LimitedStream, WSGIRequest
 from django.http import HttpRequest, QueryDict
 from django.http.request import HttpHeaders, split_domain_port, validate_host
+from django.urls import ResolverMatch
 from django.utils.functional import cached_property
 
 from accord.model.answer import FieldError, Problem
@@ -314,8 +315,11 @@ class ViewRequest(WSGIRequest):  # type: ignore[misc]  # Django has no types
         if members is not None:
             self.__dict__ = members
         meta["HTTP_ACCEPT"] = call.accept
-        meta["REQUEST_METHOD"] = self.method = call.method
-        meta["PATH_INFO"] = self.path_info = self.path = call.path
+        self.method: str | None = call.method
+        meta["REQUEST_METHOD"] = call.method
+        self.path_info: str = call.path
+        self.path: str = call.path
+        meta["PATH_INFO"] = call.path
         meta["QUERY_STRING"] = call.query
         script = meta.setdefault("SCRIPT_NAME", "")
         if script:
@@ -323,7 +327,7 @@ class ViewRequest(WSGIRequest):  # type: ignore[misc]  # Django has no types
         self.environ = self.META = meta
         body = call.body
         if body is None:
-            self.content_type = ""
+            self.content_type: str | None = ""
             self.content_params: dict[str, str] = {}
             self._stream, meta["wsgi.input"] = BytesIO(), BytesIO()
         else:
@@ -332,7 +336,7 @@ class ViewRequest(WSGIRequest):  # type: ignore[misc]  # Django has no types
             self._set_content_type_params(meta)
             self._stream, meta["wsgi.input"] = LimitedStream(stream, size), stream
         self._read_started = False
-        self.resolver_match = None
+        self.resolver_match: ResolverMatch | None = None
 
     @cached_property  # type: ignore[untyped-decorator]  # Django has no types
     def GET(self) -> QueryDict:  # noqa: N802 - Django's name

@@ -1,7 +1,7 @@
 """Routes of a project: Django REST framework views, each with URL, method and action."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Final
 
@@ -30,7 +30,7 @@ class ViewRoute:
 
     def __init__(self, pieces: tuple[Any, ...], url: URLPattern, method: str, urlconf: Any) -> None:
         self.pieces = pieces
-        self.callback = url.callback
+        self.callback: Callable[..., Any] = url.callback
         self.method = method
         self.urlconf = urlconf
         """None for the project's URLconf; else that of an unmounted router."""

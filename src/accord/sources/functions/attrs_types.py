@@ -33,7 +33,7 @@ class AttrsBuilder:
     def __init__(self, hint: Any) -> None:
         self._structs: dict[type, Any] = {}
         self._owners: dict[type, type] = {}
-        self.hint = self._decodable(hint)
+        self.hint: Any = self._decodable(hint)
         """The type with a Struct in place of each attrs class; those in other classes stay."""
 
     @property

@@ -36,7 +36,7 @@ from accord.model.pydantic_types import (
 )
 from accord.model.tool import Bound
 from accord.sources.functions.attrs_types import AttrsBuilder, is_attrs, reject_unusable_attrs
-from accord.sources.functions.dependencies import dependency_of
+from accord.sources.functions.dependencies import Depends, dependency_of
 from accord.sources.functions.introspect import is_context
 from accord.sources.functions.type_hints import (
     annotate,
@@ -220,7 +220,9 @@ class Parameters:
         self._all = _signature(function, self._what)
         self._context = [p.name for p in self._all if is_context(types.get(p.name))]
         found = {p.name: dependency_of(p, types.get(p.name)) for p in self._all}
-        self.dependencies = {name: each for name, each in found.items() if each is not None}
+        self.dependencies: dict[str, Depends] = {
+            name: each for name, each in found.items() if each is not None
+        }
         """The dependencies that provide parameters, by name."""
         self._visible = [
             self._info_of(p, types.get(p.name, Any), descriptions.get(p.name))

@@ -39,11 +39,13 @@ class Font:
         self.units: int = struct.unpack_from(">H", head, 18)[0]
         self.box: tuple[int, ...] = struct.unpack_from(">4h", head, 36)
         (is_long,) = struct.unpack_from(">h", head, 50)
+        self.ascent: int
+        self.descent: int
         self.ascent, self.descent = struct.unpack_from(">2h", hhea, 4)
         self._metrics: int = struct.unpack_from(">H", hhea, 34)[0]
         if not (self.units and self._metrics):
             raise ValueError("no glyph widths")
-        (self.count,) = struct.unpack_from(">H", self._table("maxp"), 4)
+        self.count: int = struct.unpack_from(">H", self._table("maxp"), 4)[0]
         offsets = _numbers(self._table("loca"), "I" if is_long else "H")
         self._offsets = offsets if is_long else array("I", (offset * 2 for offset in offsets))
         self._widths = _numbers(self._table("hmtx")[: self._metrics * 4], "H")

@@ -39,7 +39,7 @@ _RESERVED: Final = 2_048  # bytes of an answer beside its rows
 
 _ESCAPED: Final = re.compile(r'["\\\x00-\x1f]')  # in a name that msgspec would not escape
 _FINITE: Final = msgspec.Meta(ge=-float_info.max, le=float_info.max)
-encode = msgspec.json.Encoder(decimal_format="number").encode
+encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number").encode
 
 
 class InvalidText(msgspec.Struct, frozen=True):

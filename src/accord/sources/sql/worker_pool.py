@@ -11,7 +11,7 @@ from itertools import islice
 from time import monotonic
 from typing import Final
 
-from accord.child_process import PipeClosed
+from accord.child_process import FramedPipe, PipeClosed
 from accord.model.answer import Problem
 from accord.sources.sql.messages import WorkerSettings
 from accord.sources.sql.worker_process import WorkerProcess
@@ -55,12 +55,12 @@ class WorkerSlot:
 
     def __init__(self, process: WorkerProcess) -> None:
         self.process = process
-        self.pipe = process.pipe
+        self.pipe: FramedPipe = process.pipe
         self.requests: deque[_PendingRequest | None] = deque()
         self.is_ready = False
         self.since: float = monotonic()
         """Time at which the first request began to execute, or the process to start."""
-        self.replies = 0
+        self.replies: int = 0
         self.latency: float = _NEVER
         """Estimated seconds for a reply."""
 

@@ -24,6 +24,7 @@ class WorkerProcess:
 
     def __init__(self, settings: bytes, *, writes: bool = False) -> None:
         """Start it; one that `writes` may finish its transaction after this process exits."""
+        self.pipe: FramedPipe
         self._pid, self.pipe = _spawn()
         self._abandon = weakref.finalize(self, _abandon, os.getpid(), self._pid, self.pipe, writes)
         with contextlib.suppress(PipeClosed):  # reported by the first read

@@ -17,7 +17,7 @@ from typing import Final, Literal, NamedTuple
 
 from accord.reader.evidence import Facts, Verdict
 from accord.reader.evidence.actions import (
-    acted,
+    action_name,
     ran,
     reports_done,
     reports_members,
@@ -86,7 +86,7 @@ SOURCES: Final = (
     Source("error-text", error_text, "certain", _ERROR),
     Source("catalog", catalog, "certain", _LIST, "data"),
     Source("unconfirmed", unconfirmed, "likely", _SINGLE),
-    Source("acted", acted, "likely", _ACTION),
+    Source("action-name", action_name, "likely", _ACTION),
     Source("reports-done", reports_done, "likely", _REPORT),
     Source("reports-members", reports_members, "likely", _REPORT, "data"),
     Source("array", array, "certain", _LIST, "data"),
@@ -111,7 +111,7 @@ class Decision(NamedTuple):
     against: tuple[str, ...]
 
 
-_EXPECTED: Final = frozenset({"acted", "ran"})
+_EXPECTED: Final = frozenset({"action-name", "ran"})
 """What a tool does by its name, if it succeeds: not evidence against a failure."""
 _DECLARED: Final = frozenset({"asks", "is-error"})
 """Members of the protocol, which no payload contradicts."""

@@ -73,7 +73,7 @@ def _asks_to_confirm(facts: Facts) -> bool:
 # By the tool's name
 
 
-def acted(facts: Facts) -> Verdict | None:
+def action_name(facts: Facts) -> Verdict | None:
     """A tool that is named for an action, unless it returns what it made."""
     if facts.call.intent != "act" or _is_given(facts):
         return None

@@ -194,7 +194,7 @@ def _undone(members: Members) -> Sign | None:
         return None
     if any(begins(each, phrases.nothing_to_do) for each in reasons):
         return None
-    sign = _sign("deed-false", members)
+    sign = _sign("action-false", members)
     if not MEMBERS.told_done.isdisjoint(undone):
         return sign
     return sign._replace(verbs=frozenset(verb for name in undone for verb in base_forms(name)))
@@ -434,7 +434,7 @@ def payload_failed(facts: Facts) -> Verdict | None:
         return Verdict("action", "likely", is_partial=True)
     if _is_finding(sign, value, call):
         return None
-    is_word = sign.rule in ("error-member", "deed-false")
+    is_word = sign.rule in ("error-member", "action-false")
     if is_word and call.wants_many and reports_nothing_found(sign.message):
         none = collection.Collection([], dict(value), ("error",), "guess")
         return Verdict("list", "guess", found=none)

@@ -51,7 +51,7 @@ class Listener:
     """A subscription of the stateless era; it wants changes within a `with` block."""
 
     def __init__(self, uris: Collection[str]) -> None:
-        self.uris = uris
+        self.uris: Collection[str] = uris
 
     def __enter__(self) -> Self:
         return self

@@ -20,7 +20,9 @@ from time import monotonic, perf_counter, sleep
 from types import SimpleNamespace
 from typing import Any
 
+import mcp
 import pytest
+from mcp import types as mcp_types
 
 from accord import Client
 from balancer import Balancer, Forwarder
@@ -29,6 +31,7 @@ from http_peer import HttpPeer, HttpServer, Response
 from redis_server import RedisServer, needs_redis
 from serve.http.talk import HANDSHAKE, eventually
 from tasks.replica import FINAL
+from tasks.stores import until
 from tasks.test_serve import begin, end_of, exchange, get, post, require_one_end
 
 pytestmark = needs_redis
@@ -607,6 +610,54 @@ def test_14_our_client_works_through_the_balancer(pair: Pair, revision: str) -> 
             assert len(pids) == 2
 
     asyncio.run(main())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["auto", "legacy", MODERN])
+def test_14_the_sdk_client_works_through_the_balancer(
+    pair: Pair, mode: str, tmp_path: Path
+) -> None:
+    heard: list[str | None] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        heard.append(message)
+
+    async def answer(context: Any, params: mcp_types.ElicitRequestParams) -> mcp_types.ElicitResult:
+        return mcp_types.ElicitResult(action="accept", content={"word": params.message})
+
+    async def main() -> None:
+        url = f"http://127.0.0.1:{pair.balancer.port}/mcp"
+        async with (
+            asyncio.timeout(60),
+            mcp.Client(url, mode=mode, elicitation_callback=answer) as client,
+        ):
+            assert client.protocol_version == (LATEST if mode == "legacy" else MODERN)
+            listed = await client.list_tools()
+            assert {"pid", "ask", "report"} <= {tool.name for tool in listed.tools}
+            pids = await asyncio.gather(*(client.call_tool("pid", {}) for _ in range(20)))
+            assert len({text_of(each) for each in pids}) == 2
+            for number in range(6):  # the answer goes to either replica
+                asked = await client.call_tool("ask", {"question": f"word {number}"})
+                assert text_of(asked).endswith(f" heard word {number}")
+            (tmp_path / "file").touch()
+            wanted = {"file": str(tmp_path / "file")}
+            found = await client.call_tool("until", wanted, progress_callback=hear)
+            assert (text_of(found), heard) == ("found", ["one", "two"])
+            report = await client.call_tool("report", {"seconds": 0})
+            assert text_of(report).startswith("report of")
+            waiting = asyncio.create_task(client.call_tool("forever", {"folder": str(tmp_path)}))
+            await until((tmp_path / "began").exists)
+            waiting.cancel()
+            await until((tmp_path / "ended").exists)
+
+    asyncio.run(main())
+
+
+def text_of(result: mcp_types.CallToolResult) -> str:
+    """The text of a result."""
+    (block,) = result.content
+    assert isinstance(block, mcp_types.TextContent)
+    return block.text
 
 
 # Faults of Redis

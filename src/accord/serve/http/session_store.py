@@ -18,7 +18,6 @@ import msgspec
 
 from accord.errors import StoreError
 from accord.serve.http.session_id import SessionId
-from accord.serve.http.streams import MOST_EVENTS
 from accord.signing import CLOCK_SKEW, BadSignature
 from accord.tasks.redis_client import RedisClient
 from accord.tasks.sealing import Sealer
@@ -28,6 +27,7 @@ _ENDED: Final = "ended"
 _FOLLOWED: Final = "followed by "
 _BATCH: Final = 100
 _MAX_WAITING: Final = 10_000  # events while Redis is away; the oldest are dropped
+_MAX_WAITING_BYTES: Final = 32 * 1024 * 1024
 _VALUE: Final = "e"
 _SUBSCRIBE, _UNSUBSCRIBE = "resources/subscribe", "resources/unsubscribe"
 _ORDER: Final = ("initialize", "logging/setLevel", _SUBSCRIBE)
@@ -64,6 +64,17 @@ class StoredStream(NamedTuple):
     is_closed: bool
 
 
+class _Event(NamedTuple):
+    """An event of a stream that is to be stored."""
+
+    key: str
+    number: int
+    message: bytes | None
+    """None for the end of the stream."""
+    first: int
+    """The number of the first event that the stream still keeps."""
+
+
 class SessionStore:
     """Reads and writes what sessions have in Redis."""
 
@@ -73,7 +84,8 @@ class SessionStore:
         self._server = server
         self._sealer = Sealer(key)
         self._stream_ms = int(seconds * 1000)
-        self._events: deque[tuple[str, int, bytes | None]] = deque(maxlen=_MAX_WAITING)
+        self._events: deque[_Event] = deque()
+        self._waiting_bytes = 0
         self._writer: asyncio.Task[None] | None = None
 
     async def read(self, seal: SessionId) -> SessionRecord:
@@ -125,21 +137,34 @@ class SessionStore:
 
     # Event streams
 
-    def keep(self, seal: SessionId, stream: str, number: int, event: bytes | None) -> None:
-        """Store an event in the background, or the end of a stream if it is None."""
-        self._events.append((self._stream_key(seal, stream), number, event))
+    def keep(
+        self, seal: SessionId, stream: str, number: int, event: bytes | None, first: int
+    ) -> None:
+        """Store an event in the background, or the end of a stream if it is None.
+
+        Events before the `first` are removed: their stream does not keep them either.
+        """
+        self._events.append(_Event(self._stream_key(seal, stream), number, event, first))
+        self._waiting_bytes += len(event or b"")
+        while len(self._events) > _MAX_WAITING or self._waiting_bytes > _MAX_WAITING_BYTES:
+            self._next_event()
         if self._writer is None or self._writer.done():
             self._writer = asyncio.get_running_loop().create_task(self._write_events())
 
+    def _next_event(self) -> "_Event":
+        event = self._events.popleft()
+        self._waiting_bytes -= len(event.message or b"")
+        return event
+
     async def _write_events(self) -> None:
         while self._events:
-            batch = [self._events.popleft() for _ in range(min(_BATCH, len(self._events)))]
+            batch = [self._next_event() for _ in range(min(_BATCH, len(self._events)))]
             commands: list[tuple[Any, ...]] = []
-            for key, number, event in batch:
+            for key, number, event, first in batch:
                 value = b"" if event is None else self._sealer.seal(key, event)
-                limit = ("MAXLEN", "~", MOST_EVENTS)
-                commands.append(("XADD", key, *limit, f"{number + 1}-0", _VALUE, value))
-            commands += [("PEXPIRE", key, self._stream_ms) for key in {each[0] for each in batch}]
+                ids = ("MINID", f"{first + 1}-0", f"{number + 1}-0")
+                commands.append(("XADD", key, *ids, _VALUE, value))
+            commands += [("PEXPIRE", key, self._stream_ms) for key in {each.key for each in batch}]
             with suppress(StoreError):  # only clients whose process has ended would need them
                 await self._client.send(*commands)
 

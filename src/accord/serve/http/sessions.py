@@ -33,8 +33,8 @@ Principal = bytes | Unverified | None
 """A client's identity; None for a client without one."""
 
 
-KeepEvent = Callable[[str, int, bytes | None], None]
-"""Takes the name of a stream, the number of an event and its message, or None for the end."""
+KeepEvent = Callable[[str, int, bytes | None, int], None]
+"""Takes the name of a stream, and what `accord.serve.http.streams.Keep` takes."""
 
 
 class Session:

@@ -21,8 +21,11 @@ PRIMING: Final = b""
 """An empty event whose id a client can resume from."""
 
 
-Keep = Callable[[int, bytes | None], None]
-"""Takes the number of an event and its message, or None for the end of the stream."""
+Keep = Callable[[int, bytes | None, int], None]
+"""Takes the number of an event and its message, or None for the end of the stream.
+
+The last argument is the number of the first event that is still kept.
+"""
 
 
 class Stream:
@@ -58,15 +61,20 @@ class Stream:
 
     def append(self, message: bytes) -> None:
         """Add a message. It is one line: JSON has no bare CR or LF, so neither has the event."""
-        if self.keep is not None:
-            self.keep(self.count, message)
         self._events.append(message)
         self._size += len(message)
         _KEPT.add(len(message))
         self.count += 1
         while len(self._events) > self._most or (self._is_too_large and len(self._events) > 1):
             self._drop_oldest()
+        if self.keep is not None:
+            self.keep(self.count - 1, message, self._first)
         self._wake()
+
+    @property
+    def _first(self) -> int:
+        """The number of the first event that is kept."""
+        return self.count - len(self._events)
 
     @property
     def _is_too_large(self) -> bool:
@@ -85,8 +93,7 @@ class Stream:
         """True if a client follows it and has much to read."""
         if not self._followers or self._size <= _MAX_UNREAD:
             return False
-        first = self.count - len(self._events)
-        unread = islice(self._events, max(self._at - first, 0), None)
+        unread = islice(self._events, max(self._at - self._first, 0), None)
         return sum(map(len, unread)) > _MAX_UNREAD
 
     def drained(self) -> "Drained":
@@ -106,7 +113,7 @@ class Stream:
     def close(self) -> None:
         """Mark the stream as complete."""
         if self.keep is not None and not self._closed:
-            self.keep(self.count, None)
+            self.keep(self.count, None, self._first)
         self._closed = True
         self._wake()
 
@@ -135,7 +142,7 @@ class Stream:
         self._wake()
         try:
             while me == self._follower:
-                first = self.count - len(self._events)
+                first = self._first
                 at = max(at, first)  # a reader that is too slow misses what is no longer kept
                 if at < self.count:
                     message = self._events[at - first]

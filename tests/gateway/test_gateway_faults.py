@@ -215,7 +215,7 @@ def test_a_question_that_is_answered_too_late_says_so(
             else:
                 assert late["isError"] is True
                 assert "or too late" in late["content"][0]["text"]
-                assert not gateway.upstreams["sample"]._parked
+                assert not gateway.upstreams["sample"].requests.are_parked
 
     run(main())
 

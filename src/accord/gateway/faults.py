@@ -40,6 +40,11 @@ def surely_not_started(error: PeerError) -> bool:
     return type(error.__cause__).__name__ in _NOT_SENT
 
 
+def is_sign_in(error: PeerError) -> bool:
+    """True if the upstream has refused the credentials, or there are none."""
+    return isinstance(error, SignInError) or isinstance(error.__cause__, SignInError)
+
+
 def raise_error(error: Any, method: str, context: Context[Any], server: str) -> None:
     """Raise what a JSON-RPC error of an upstream means for the caller."""
     members = error if isinstance(error, dict) else {}

@@ -10,6 +10,7 @@ import msgspec
 from accord.client import Reply
 from accord.client.entries import completion_of
 from accord.errors import ContractError, PeerError
+from accord.gateway.faults import raise_error
 from accord.gateway.repair import Fits, Repaired, fits_schema, repair
 from accord.gateway.spec import UpstreamSpec
 from accord.gateway.upstreams import Upstream
@@ -50,7 +51,7 @@ def tool_of(upstream: Upstream, entry: Entry, name: str) -> Tool:
     check = cache(lambda: fits_schema(entry.get("outputSchema")))  # few tools are ever called
 
     async def invoke(arguments: msgspec.Raw, context: Context[Any]) -> ForwardedResult:
-        reply = await upstream.request(
+        reply = await upstream.requests.request(
             "tools/call",
             {"name": own, "arguments": arguments},
             context,
@@ -58,7 +59,7 @@ def tool_of(upstream: Upstream, entry: Entry, name: str) -> Tool:
             entry=entry,
         )
         if reply.error is not None:
-            upstream.raise_error(reply.error, "tools/call", context)
+            raise_error(reply.error, "tools/call", context, upstream.spec.name)
         return _result(upstream, tool, own, reply, bytes(arguments), context, check())
 
     schema = entry.get("inputSchema")
@@ -252,9 +253,9 @@ async def _forward(
     upstream: Upstream, method: str, params: Mapping[str, Any], context: Context[Any]
 ) -> WireResult:
     """Return the result of a prompt or resource for the caller's revision."""
-    reply = await upstream.request(method, params, context)
+    reply = await upstream.requests.request(method, params, context)
     if reply.error is not None:
-        upstream.raise_error(reply.error, method, context)
+        raise_error(reply.error, method, context, upstream.spec.name)
     result = reply.result
     member = "contents" if method == "resources/read" else "messages"
     if not isinstance(result, dict) or not isinstance(result.get(member), list):
@@ -313,7 +314,7 @@ def _completer(upstream: Upstream, reference: Entry, name: str) -> Completer:
         if others:
             params["context"] = {"arguments": others}
         try:
-            reply = await upstream.complete(params)
+            reply = await upstream.requests.complete(params)
         except PeerError as error:
             raise Problem.unavailable(f"Server {upstream.spec.name!r}: {error}") from error
         return Completion(()) if reply.error is not None else completion_of(reply.result)

@@ -1,56 +1,35 @@
-"""`Upstream`: a foreign server, kept connected, with its lists and the sessions of its callers."""
+"""`Upstream`: a foreign server, kept connected, with its lists and a session for each caller."""
 
 import asyncio
 import contextlib
 import contextvars
 import logging
-import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from time import monotonic
-from types import MappingProxyType
 from typing import Any, Final, Literal, cast
 
 import msgspec
 
-from accord.client import Reply, TimedOut
+from accord.client import TimedOut
 from accord.client.messages import Disconnected
-from accord.client.tasks import CAPABILITIES, declaring
 from accord.errors import (
     METHOD_NOT_FOUND,
-    UNSUPPORTED_PROTOCOL_VERSION,
     MCPError,
     PeerError,
     SignInError,
     SignInRequired,
 )
-from accord.gateway.calls import (
-    ForwardedCall,
-    first_answers,
-    is_asking,
-    parked_key,
-    with_input,
-)
-from accord.gateway.faults import raise_error, require_opened, surely_not_started
+from accord.gateway.faults import is_sign_in, surely_not_started
 from accord.gateway.link import Link, NotConnected, open_link
-from accord.gateway.questions import offered, questions_in
-from accord.gateway.slots import CallSlots
+from accord.gateway.questions import offered
+from accord.gateway.requests import Requests
 from accord.gateway.spec import OAuthClient, UpstreamSpec
-from accord.gateway.tasks import (
-    call_as_task,
-    declares,
-    open_task,
-    result_of,
-    resumed,
-    supports_tasks,
-    wants_task,
-)
+from accord.gateway.tasks import supports_tasks
 from accord.gateway.watches import RELEASE_SECONDS, Watches
 from accord.model.answer import Problem
 from accord.model.changes import KINDS, Change, ListChanged, Updated, Watch
 from accord.model.context import Context
-from accord.protocol.messages import decode_meta
 from accord.server.operation import RequestChannel
-from accord.telemetry import trace_members
 
 log: logging.Logger = logging.getLogger("accord")
 
@@ -79,8 +58,6 @@ _MIN_POLL: Final = 10.0
 _MAX_POLL: Final = 3600.0
 _PACE: Final = 10.0
 """An upstream whose lists take long to read may change them so many times more seldom."""
-_MAX_PARKED: Final = 1_000
-"""Calls that wait for answers of callers of the stateless era."""
 _IDLE: Final = 300.0
 """Seconds without a call after which the session of a caller is closed."""
 _MAX_SESSIONS: Final = 64
@@ -93,9 +70,6 @@ _PROBE_SECONDS: Final = 5.0
 _SILENT: Final = "it does not answer"
 _PROBES: Final = (1.0, 2.0, 4.0)
 """Seconds before each further probe, after which it is started anew."""
-_OWN_META: Final = ("io.modelcontextprotocol/", "dev.accord-mcp/")
-_FOR_PROGRESS: Final = "progressToken"
-_HEADER_VALUE: Final = re.compile(r"[!-~]([ -~]{0,4094}[!-~])?")
 _FIRST: Final = (None, b"first")
 _canonical = msgspec.json.Encoder(order="deterministic").encode
 
@@ -112,7 +86,7 @@ class _SharedLock:
 
 
 class Upstream:
-    """A foreign server: connects, reads its lists, restarts it, and forwards requests to it."""
+    """A foreign server: connects, reads its lists, and restarts it."""
 
     def __init__(self, spec: UpstreamSpec) -> None:
         self.spec = spec
@@ -144,7 +118,6 @@ class Upstream:
         self._base: Link | None = None
         self._links: dict[SessionKey, Link] = {}
         self._locks: dict[SessionKey, _SharedLock] = {}
-        self._parked: dict[str, ForwardedCall] = {}
         self._changed: set[str] = set()
         self._watches = Watches(self._run)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -153,7 +126,7 @@ class Upstream:
         self._connected_by = self._with_auth()
         self._settled = asyncio.Event()
         self._wake = asyncio.Event()
-        self._slots = CallSlots(self.spec.name, self.spec.max_calls)
+        self.requests = Requests(self)
 
     def _with_auth(self) -> UpstreamSpec:
         """Return the spec with what gets the tokens for its URL."""
@@ -185,8 +158,7 @@ class Upstream:
 
     async def stop(self) -> None:
         """End every call, session and process."""
-        for call in list(self._parked.values()):
-            call.cancel()
+        self.requests.cancel_parked()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -259,7 +231,7 @@ class Upstream:
     @property
     def depends_on_caller(self) -> bool:
         """True if what the upstream returns may be for the caller alone."""
-        has_own = self._exchanges or bool(self.spec.forward)
+        has_own = self.exchanges or bool(self.spec.forward)
         return has_own or self._base is None or not self._base.revision.stateless
 
     def fresh_for_ms(self, kind: str) -> int:
@@ -511,151 +483,9 @@ class Upstream:
             self.on_lists()
         self._reload_seconds = monotonic() - began
 
-    # Requests
+    # Connections for requests
 
-    async def request(
-        self,
-        method: str,
-        params: Mapping[str, Any],
-        context: Context[Any],
-        *,
-        is_repeatable: bool = True,
-        entry: Mapping[str, Any] = MappingProxyType({}),
-    ) -> Reply:
-        """Forward a request of a caller; raise a Problem if there is no reply.
-
-        A request that `is_repeatable` is sent again if the upstream has ended meanwhile. `entry` is
-        that of the tool in the list of the upstream.
-        """
-        self.calls += 1
-        channel = cast(RequestChannel, context.channel)
-        require_opened(channel.responses)
-        parked = parked_key(channel)
-        if self._slots.is_free:
-            self._slots.take()
-        else:
-            await self._slots.wait(self.spec.timeout)
-        try:
-            if parked is not None and parked in self._parked:
-                return await self._follow(self._parked[parked], context)
-            return await self._forward(method, params, context, parked, is_repeatable, entry)
-        finally:
-            self._slots.release()
-
-    async def _forward(
-        self,
-        method: str,
-        params: Mapping[str, Any],
-        context: Context[Any],
-        parked: str | None,
-        is_repeatable: bool,
-        entry: Mapping[str, Any],
-    ) -> Reply:
-        """Send a request; once more if that is certain to do no harm."""
-        try:
-            return await self._attempt(method, params, context, parked, entry)
-        except PeerError as error:
-            if isinstance(error, TimedOut) or _is_sign_in(error):
-                raise self._problem(error) from error
-            if not is_repeatable and not surely_not_started(error):
-                raise self._problem(error, may_have_run=True) from error
-        try:
-            return await self._attempt(method, params, context, parked, entry)
-        except PeerError as error:
-            raise self._problem(error, may_have_run=not is_repeatable) from error
-
-    async def complete(self, params: Mapping[str, Any]) -> Reply:
-        """Return the reply to `completion/complete`, which is the same for all callers."""
-        link = await self._available()
-        return await link.peer.request("completion/complete", params)
-
-    async def _attempt(
-        self,
-        method: str,
-        params: Mapping[str, Any],
-        context: Context[Any],
-        parked: str | None,
-        entry: Mapping[str, Any],
-    ) -> Reply:
-        channel = cast(RequestChannel, context.channel)
-        if self.spec.auth is not None and self._exchanges:
-            self._pass_token(context)
-        link = await self._link_for(context)
-        self._require_answering(link)
-        if parked is not None and not link.revision.stateless:
-            raise Problem.unavailable(
-                "The question was answered already, or too late", code="QUESTION_EXPIRED"
-            )
-        meta = _meta_of(channel)
-        options: dict[str, Any] = {
-            "seconds": self.spec.timeout,
-            "wants_progress": _FOR_PROGRESS in meta,
-            "level": channel.log_level(),
-            "capabilities": offered(context.client.capabilities, context.client.revision),
-        }
-        if self.spec.forward:
-            options["headers"] = self._forwarded_headers(context)
-        trace = trace_members()
-        if meta or trace:
-            params = {**params, "_meta": {**_forwarded_meta(meta), **trace}}
-        try:
-            if link.revision.stateless:
-                reply = await self._send_stateless(link, method, params, context, options)
-            else:
-                call = ForwardedCall(context)
-                request = _in_session(link, call, method, params, entry, options)
-                if not context.client.revision.stateless or not options["capabilities"]:
-                    reply = await call.direct(request)
-                else:
-                    if len(self._parked) >= _MAX_PARKED:
-                        request.close()
-                        raise Problem.rate_limit(
-                            f"Server {self.spec.name!r} has {_MAX_PARKED:,} calls that wait for"
-                            " answers, its limit",
-                            retry_after=10.0,
-                        )
-                    call.start(request)
-                    reply = await self._follow(call, context)
-        except PeerError as error:
-            self._report(link, error)
-            raise
-        link.unanswered = 0
-        failure = reply.error
-        if isinstance(failure, dict) and failure.get("code") == UNSUPPORTED_PROTOCOL_VERSION:
-            changed = NotConnected(f"it does not speak revision {link.revision.date} any more")
-            self._report(link, changed)
-            raise changed
-        return reply
-
-    async def _send_stateless(
-        self,
-        link: Link,
-        method: str,
-        params: Mapping[str, Any],
-        context: Context[Any],
-        options: dict[str, Any],
-    ) -> Reply:
-        """Send a request of the stateless era until its result is complete."""
-        has_tasks = method == "tools/call" and declares(link)
-        if has_tasks:
-            capabilities = declaring(options["capabilities"])[CAPABILITIES]
-            options = {**options, "capabilities": capabilities}
-
-        def send(answers: Mapping[str, Any]) -> Awaitable[Reply]:
-            call = ForwardedCall(context)
-            return call.direct(link.request(call, method, {**params, **answers}, **options))
-
-        given = first_answers(context)
-        task_id = open_task(given.get("requestState")) if has_tasks else None
-        if task_id is not None:
-            answers = given.get("inputResponses", {})
-            return await resumed(link, task_id, answers, context, options)
-        reply = await send(given)
-        if is_asking(reply):
-            reply = await with_input(context, reply, send, questions_in)
-        return await result_of(link, reply, context, options) if has_tasks else reply
-
-    def _require_answering(self, link: Link) -> None:
+    def require_answering(self, link: Link) -> None:
         """Raise a Problem while an upstream answers nothing."""
         if link.next_probe is None:
             return
@@ -693,41 +523,10 @@ class Upstream:
             self.on_lists()
 
     @property
-    def _exchanges(self) -> bool:
+    def exchanges(self) -> bool:
         return isinstance(self.spec.auth, OAuthClient) and self.spec.auth.exchange
 
-    def _pass_token(self, context: Context[Any]) -> None:
-        """Let the verified token of a caller be exchanged for its requests."""
-        from accord.auth.sign_in import SUBJECT_TOKEN
-
-        token = b""
-        if context.caller is not None and context.sender is not None:
-            scheme, _, token = context.sender.fields.get(b"authorization", b"").partition(b" ")
-            token = token.strip() if scheme.lower() == b"bearer" else b""
-        SUBJECT_TOKEN.set(token.decode("ascii", "replace"))
-
-    def _forwarded_headers(self, context: Context[Any]) -> dict[str, str]:
-        """Return the headers of a caller that the configuration lets through."""
-        fields = {} if context.sender is None else context.sender.fields
-        texts = {
-            name: fields.get(name.lower().encode(), b"").decode("latin-1")
-            for name in self.spec.forward
-        }
-        return {name: text for name, text in texts.items() if _HEADER_VALUE.fullmatch(text)}
-
-    async def _follow(self, call: ForwardedCall, context: Context[Any]) -> Reply:
-        self._parked[call.id] = call
-        call.on_abandon = lambda: self._forget(call)
-        try:
-            return await call.follow(context)
-        finally:
-            if not call.is_parked:
-                self._forget(call)
-
-    def _forget(self, call: ForwardedCall) -> None:
-        self._parked.pop(call.id, None)
-
-    def _report(self, link: Link, error: PeerError) -> None:
+    def report(self, link: Link, error: PeerError) -> None:
         """Note that an upstream has become unreachable, or does not answer."""
         if isinstance(error, TimedOut):
             link.unanswered += 1
@@ -735,19 +534,19 @@ class Upstream:
                 self._run(self._probe(link))
             return
         is_gone = isinstance(error, Disconnected | SignInRequired)
-        is_gone = is_gone or (surely_not_started(error) and not _is_sign_in(error))
+        is_gone = is_gone or (surely_not_started(error) and not is_sign_in(error))
         if is_gone and not link.lost.done():
             link.lost.set_exception(error)
 
-    async def _link_for(self, context: Context[Any]) -> Link:
+    async def link_for(self, context: Context[Any]) -> Link:
         """Return the connection for a caller; a dead upstream is tried at once."""
-        base = await self._available()
+        base = await self.available()
         if base.revision.stateless:
             return base
         channel = cast(RequestChannel, context.channel)
         capabilities = offered(context.client.capabilities, context.client.revision)
         is_first = capabilities == self._offered or not self._is_claimed
-        if channel.principal is None and is_first and not self._exchanges:
+        if channel.principal is None and is_first and not self.exchanges:
             link = await self._claimed(capabilities)
             if link is not None:
                 return link
@@ -791,7 +590,7 @@ class Upstream:
             old = self._base
             if old is None or capabilities == self._offered:
                 self._is_claimed = True
-                return await self._available()
+                return await self.available()
             if self._is_claimed:  # meanwhile
                 return None
             try:
@@ -800,7 +599,7 @@ class Upstream:
                 self._offered, self._is_claimed = capabilities, True
                 if not old.lost.done():
                     old.lost.set_result(None)
-                return await self._available()
+                return await self.available()
             self._is_claimed = True
             await old.close()
             return link
@@ -824,7 +623,7 @@ class Upstream:
         oldest = min(idle, key=lambda each: idle[each].used)
         await self._links.pop(oldest).close()
 
-    async def _available(self) -> Link:
+    async def available(self) -> Link:
         """Return the first connection; wait for an attempt to connect if there is none."""
         base = self._base
         is_silent = base is not None and base.next_probe is not None
@@ -850,26 +649,6 @@ class Upstream:
         """The reason without stderr, which is for the operator."""
         return self.reason.partition("; its stderr ends:")[0] or "it has not started yet"
 
-    def _problem(self, error: PeerError, *, may_have_run: bool = False) -> Problem:
-        reason = str(error).partition("; its stderr ends:")[0][:_MAX_REASON]
-        text = f"Server {self.spec.name!r}: {reason}"
-        if isinstance(error, TimedOut):
-            return Problem.timeout(text)
-        if _is_sign_in(error):
-            return Problem.authentication(text)
-        if may_have_run:
-            return Problem.unavailable(
-                f"{text}; the call may have run",
-                code="MAY_HAVE_RUN",
-                remediation="check whether it had an effect before you repeat it",
-                retryable=False,
-            )
-        return Problem.unavailable(text)
-
-    def raise_error(self, error: Any, method: str, context: Context[Any]) -> None:
-        """Raise the JSON-RPC error of the upstream for a caller."""
-        raise_error(error, method, context, self.spec.name)
-
 
 def _reports_changes(link: Link, key: str) -> bool:
     """True if an upstream says that it reports changes of a list."""
@@ -882,39 +661,3 @@ async def _without_calls(link: Link) -> None:
     await asyncio.sleep(_SETTLE)
     while link.calls:  # noqa: ASYNC110 - the end of a call has no event
         await asyncio.sleep(_SETTLE)
-
-
-def _is_sign_in(error: PeerError) -> bool:
-    """True if the upstream has refused the credentials, or there are none."""
-    return isinstance(error, SignInError) or isinstance(error.__cause__, SignInError)
-
-
-async def _in_session(
-    link: Link,
-    call: ForwardedCall,
-    method: str,
-    params: Mapping[str, Any],
-    entry: Mapping[str, Any],
-    options: Mapping[str, Any],
-) -> Reply:
-    """Send a request of the handshake era, as a task if the tool can only be one."""
-    if not wants_task(link, entry):
-        return await link.request(call, method, params, **options)
-    return await call_as_task(link, call, params, options)
-
-
-def _meta_of(channel: RequestChannel) -> dict[str, Any]:
-    raw = channel.request.meta
-    if not raw or decode_meta(raw) is None:
-        return {}
-    found = msgspec.json.decode(raw)
-    return found if isinstance(found, dict) else {}
-
-
-def _forwarded_meta(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a caller's `_meta` has for the upstream: a trace, for example."""
-    return {
-        name: each
-        for name, each in meta.items()
-        if name != _FOR_PROGRESS and not name.startswith(_OWN_META)
-    }

@@ -28,7 +28,7 @@ class Sender(msgspec.Struct, frozen=True):
 
 
 class TaskEdge(OneWay):
-    """The edge of a task: what is known of its sender, who is gone."""
+    """The edge of a task: what is known of its sender, whose request is answered already."""
 
     def __init__(
         self,

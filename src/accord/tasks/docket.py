@@ -74,7 +74,7 @@ class DocketEngine:
                 await docket.__aexit__(None, None, None)
 
     async def submit(self, task: QueuedTask) -> None:
-        """Put a task into the docket; one that a dead worker had needs another key."""
+        """Put a task into the docket; with another key if a worker that had it has died."""
         async with asyncio.timeout(_SECONDS):
             key = task.id if task.attempt == 1 else f"{task.id}.{secrets.token_hex(_NAME_BYTES)}"
             await self._docket.add(_NAME, key=key)(task.id)

@@ -47,13 +47,10 @@ class RedisStore:
     async def close(self) -> None:
         """Disconnect."""
         listener, self._listener = self._listener, None
-        closing = self._client.close()
+        await self._client.close()
         if listener is not None:
-            await closing
             listener.cancel()
             await asyncio.gather(listener, return_exceptions=True)
-        else:
-            await closing
 
     async def create(self, task: Task, seconds: float) -> None:
         """Keep a new task, with a lease of its owner for so many seconds."""

@@ -24,7 +24,7 @@ DEFAULT_SECONDS: Final = 0.9
 """Time limit of a command, and to connect."""
 _CONNECTIONS: Final = 16  # at most, beside those that wait for messages
 FAILURES: Final = (RedisError, RedisClusterException, OSError, TimeoutError)
-"""What commands of a connection of one's own raise."""
+"""What the clients that `RedisClient.waiting` gives raise."""
 
 
 class RedisClient:

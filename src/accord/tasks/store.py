@@ -37,7 +37,7 @@ class Stored(NamedTuple):
 
 
 class Lease(NamedTuple):
-    """The right and duty of one process to run a task, for some seconds at a time."""
+    """The exclusive right of one process to run a task, for some seconds at a time."""
 
     task_id: str
     owner: str

@@ -1,6 +1,9 @@
 """What the processes of a server tell each other, whatever carries it.
 
-`siblings` links the workers of one machine by sockets, `replicas` those of several by Redis.
+`siblings` links the workers of one machine by sockets, `replicas` those of several by Redis. Both
+send the messages that are defined here, and relay requests with `relay_through` and
+`serve_relayed`. Each has its own way to frame and acknowledge messages, and to notice that a
+process has ended: a socket shows its end, and Redis has a number that no longer increases.
 """
 
 import asyncio

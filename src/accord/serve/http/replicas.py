@@ -230,7 +230,9 @@ class Replicas:
         if self._content not in (None, content):
             log.warning("Redis has lost its content; what is known here is stored again")
             self._sessions.restore()
-        elif self._beats > 1 and (is_new or not has_inbox):  # the others took it for dead
+        elif self._beats > 1 and (
+            is_new or not has_inbox
+        ):  # the others have removed it, as one that has died
             self._sessions.refresh()
         self._content = content
         self._look_at({name.decode(): int(count) for name, count in members.items()})
@@ -452,6 +454,8 @@ class Replicas:
                     self._tell_one(sender, _Greeting(is_reply=True))
             case _Bye():
                 self._lose(sender)
+                for numbers in (self._taken, self._numbers):  # it begins anew if it comes back
+                    numbers.pop(sender, None)
             case Sent():
                 try:
                     self._sessions.take(sender, content.message)

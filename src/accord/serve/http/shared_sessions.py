@@ -87,7 +87,7 @@ class SharedSessions:
         self._loading: dict[str, _Loading] = {}
         """Sessions that are being read from the store, by their nonces."""
         self.told: list[Awaitable[object]] = []
-        """Broadcasts of the message that is being received, which its reply waits for."""
+        """What the reply to the message that is being received waits for: others must know it."""
         self._has_warned = False
         self._registry = server.registry
         self._known_rules = server.registry.rules
@@ -265,7 +265,7 @@ class SharedSessions:
         self._broadcast(Ended(seal.text))
 
     def _later(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
-        """Do something in the background; what fails is told by the one that awaits it."""
+        """Do something in the background; an error is raised where the result is awaited."""
         task = asyncio.get_running_loop().create_task(work)
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
         return task

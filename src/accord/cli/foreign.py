@@ -40,7 +40,7 @@ def gateway_server(
 
 
 def _name_file(targets: Sequence[Target]) -> NameFile:
-    """Return the file for the names of these targets, in whatever order they are given."""
+    """Return the file for the names of these targets, which is the same in any order of them."""
     from accord.auth.sign_in.store import state_folder  # slow to import
 
     words = sorted(
@@ -83,7 +83,7 @@ def _with_options(spec: UpstreamSpec, options: Mapping[str, Any]) -> UpstreamSpe
 
 
 def _named(specs: Sequence[UpstreamSpec]) -> list[UpstreamSpec]:
-    """Return the servers with a name each: a further one of a name gets a number."""
+    """Return the servers with different names: a repeated name gets a number."""
     found: dict[str, UpstreamSpec] = {}
     for spec in specs:
         name, number = spec.name, 2

@@ -1,4 +1,4 @@
-"""Requests on their way to an upstream: what it says meanwhile, and calls that wait for answers."""
+"""Calls that are open at an upstream: its messages meanwhile, and calls that wait for answers."""
 
 import asyncio
 from collections import deque
@@ -29,7 +29,7 @@ _PARKED: Final = "call."
 PARKED_SECONDS: Final = 300.0
 """Time for a caller of the stateless era to come back with its answers."""
 
-_TOGETHER: Final = 0.02
+_BATCH_SECONDS: Final = 0.02
 """Seconds in which several questions of an upstream are one result for its caller."""
 _ABANDONED: Final = {"error": {"code": INTERNAL_ERROR, "message": "The call was cancelled"}}
 
@@ -52,7 +52,7 @@ class Log(msgspec.Struct, frozen=True):
     logger: str | None
 
 
-class Asked(msgspec.Struct, frozen=True):
+class PendingQuestion(msgspec.Struct, frozen=True):
     """A question of an upstream of the handshake era, and the way to answer it."""
 
     key: str
@@ -60,7 +60,7 @@ class Asked(msgspec.Struct, frozen=True):
     respond: Respond
 
 
-Event = Progress | Log | Asked
+Event = Progress | Log | PendingQuestion
 
 
 class ForwardedCall:
@@ -76,7 +76,7 @@ class ForwardedCall:
         """Called if the call is ended before its upstream has replied."""
         self._context = context
         self._events: deque[Event] = deque()
-        self._open: dict[str, Asked] = {}
+        self._open: dict[str, PendingQuestion] = {}
         self._number = 0
         self._task: asyncio.Task[Reply] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -128,7 +128,7 @@ class ForwardedCall:
         while self._events:
             await self._pass_on(self._events.popleft())
 
-    # What the upstream says
+    # Messages of the upstream
 
     def add(self, event: Event) -> None:
         """Take a message of the upstream for the caller; the oldest are dropped if it is away."""
@@ -145,7 +145,7 @@ class ForwardedCall:
         if len(self._open) >= _MAX_ASKED:
             return False
         self._number += 1
-        asked = Asked(f"{_PARKED}{self.id}.{self._number}", question, respond)
+        asked = PendingQuestion(f"{_PARKED}{self.id}.{self._number}", question, respond)
         self._open[asked.key] = asked
         self.add(asked)
         return True
@@ -153,7 +153,7 @@ class ForwardedCall:
     # The caller
 
     async def follow(self, context: Context[Any]) -> Reply:
-        """Pass on what the upstream says until it replies; raise what ends the request.
+        """Pass on messages of the upstream until it replies; raise what ends the request.
 
         InputRequired parks the call, everything else ends it.
         """
@@ -205,7 +205,7 @@ class ForwardedCall:
                 await self._context.progress(progress, total, message)
             case Log(level, data, logger) if level in LEVELS:
                 await self._context.log(level, data, logger)
-            case Asked():
+            case PendingQuestion():
                 await self._ask_open(event)
 
     async def _answer_open(self) -> None:
@@ -214,17 +214,17 @@ class ForwardedCall:
         if open_:
             await self._ask_caller(open_)
 
-    async def _ask_open(self, first: Asked) -> None:
+    async def _ask_open(self, first: PendingQuestion) -> None:
         """Ask the caller a question; one of the stateless era all that come together."""
         if first.key not in self._open:  # it was asked with another one
             return
         if not self._context.client.revision.stateless:
             await self._ask_caller([first])
             return
-        await asyncio.sleep(_TOGETHER)
+        await asyncio.sleep(_BATCH_SECONDS)
         await self._ask_caller(list(self._open.values()))
 
-    async def _ask_caller(self, asked: Sequence[Asked]) -> None:
+    async def _ask_caller(self, asked: Sequence[PendingQuestion]) -> None:
         """Let the caller answer questions, and pass its answers or refusals to the upstream."""
         client = self._context.client
         possible = {}
@@ -243,7 +243,7 @@ class ForwardedCall:
         for key, answer in answers.items():
             await self._respond(self._open[key], {"result": msgspec.Raw(answer)})
 
-    async def _respond(self, asked: Asked, response: Mapping[str, Any]) -> None:
+    async def _respond(self, asked: PendingQuestion, response: Mapping[str, Any]) -> None:
         del self._open[asked.key]
         with suppress(PeerError):  # the call itself fails for the same reason
             await asked.respond(response)

@@ -24,7 +24,7 @@ _OTHERS: Final = frozenset(
 """Members that other programs know."""
 _LIKENESS: Final = 0.8
 
-Path_ = tuple[str | int, ...]
+MemberPath = tuple[str | int, ...]
 
 
 class _Wanted(NamedTuple):
@@ -158,7 +158,7 @@ class _Reader:
         self._check_credentials(at, entry)
         return self._spec(name, at, entry)
 
-    def _check_credentials(self, at: Path_, entry: Mapping[str, Any]) -> None:
+    def _check_credentials(self, at: MemberPath, entry: Mapping[str, Any]) -> None:
         headers = [each.lower() for each in entry.get("headers", {})]
         for number, header in enumerate(entry.get("forward", ())):
             if header.lower() in headers:
@@ -175,7 +175,7 @@ class _Reader:
         if missing:
             raise self._fault((*at, "auth"), f"must have {' and '.join(missing)}")
 
-    def _spec(self, name: str, at: Path_, entry: Mapping[str, Any]) -> UpstreamSpec:
+    def _spec(self, name: str, at: MemberPath, entry: Mapping[str, Any]) -> UpstreamSpec:
         given = {key: self._expanded((*at, key), entry[key]) for key in entry if key not in _OTHERS}
         options = {key: given[key] for key in _OWN if key in given}
         if "url" in given:
@@ -196,7 +196,7 @@ class _Reader:
             **options,
         )
 
-    def _check(self, at: Path_, key: str, value: Any, members: Mapping[str, _Wanted]) -> None:
+    def _check(self, at: MemberPath, key: str, value: Any, members: Mapping[str, _Wanted]) -> None:
         wanted = members.get(key)
         if wanted is not None:
             if not wanted.is_valid(value):
@@ -207,7 +207,7 @@ class _Reader:
             hint = f"; did you mean {meant[0]}?" if meant else ""
             raise self._fault((*at, key), f"is not known{hint}")
 
-    def _expanded(self, at: Path_, value: Any) -> Any:
+    def _expanded(self, at: MemberPath, value: Any) -> Any:
         """Return a value with the variables of the environment in its texts."""
         if isinstance(value, list):
             return [self._expanded((*at, number), each) for number, each in enumerate(value)]
@@ -225,7 +225,7 @@ class _Reader:
 
         return _VARIABLE.sub(variable, value)
 
-    def _fault(self, at: Path_, fault: str) -> ContractError:
+    def _fault(self, at: MemberPath, fault: str) -> ContractError:
         """Return an error with the line of the member, or of what holds it."""
         inner = at
         while inner and inner not in self._lines:
@@ -234,7 +234,7 @@ class _Reader:
         return ContractError(f"{self._path}:{self._lines.get(inner, 1)}: {named} {fault}")
 
 
-def _lines_of(text: str) -> Iterator[tuple[Path_, int]]:
+def _lines_of(text: str) -> Iterator[tuple[MemberPath, int]]:
     """Yield the path and the line of each member and item of valid JSON."""
     path: list[str | int] = []
     line, at, key = 1, 0, ""

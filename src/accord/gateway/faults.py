@@ -26,7 +26,7 @@ from accord.protocol.events import RESOURCES_READ
 from accord.protocol.input_state import InputResponses
 
 _OLD_MISSING_RESOURCE: Final = -32002
-_BETWEEN_US: Final = (HEADER_MISMATCH, UNSUPPORTED_PROTOCOL_VERSION)
+_CONNECTION_ERRORS: Final = (HEADER_MISMATCH, UNSUPPORTED_PROTOCOL_VERSION)
 _NOT_SENT: Final = ("ConnectFailed", "InvalidURL")
 _PAGE: Final = "page."
 _MAX_MESSAGE: Final = 2_000
@@ -54,7 +54,7 @@ def raise_error(error: Any, method: str, context: Context[Any], server: str) -> 
     message = str(members.get("message") or f"Server {server!r} gave no reason")[:_MAX_MESSAGE]
     if code == URL_ELICITATION_REQUIRED:
         _require_pages(message, data, context, server)
-    if code in _BETWEEN_US:
+    if code in _CONNECTION_ERRORS:
         raise Problem.unavailable(f"Server {server!r} refused the request: {message}")
     if code == MISSING_CLIENT_CAPABILITY:
         required = data.get("requiredCapabilities") if isinstance(data, dict) else None

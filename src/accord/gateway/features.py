@@ -27,7 +27,7 @@ from accord.server.readings import for_revision
 
 Entry = Mapping[str, Any]
 
-_MARK: Final = "x-mcp-header"
+_HEADER_MEMBER: Final = "x-mcp-header"
 _HINTS: Final = {
     "read_only": "readOnlyHint",
     "destructive": "destructiveHint",
@@ -77,7 +77,7 @@ def tool_of(upstream: Upstream, entry: Entry, name: str) -> Tool:
         task="auto" if upstream.supports_tasks(entry) else False,
         foreign=Foreign(_valid(entry), upstream.spec.replies, _is_stale(upstream), upstream.origin),
     )
-    return _with_valid_marks(tool)
+    return _with_valid_header_params(tool)
 
 
 def _bind(arguments: bytes) -> Bound:
@@ -97,7 +97,9 @@ def _result(
     replies, result = replies_for(tool, context.client), reply.result
     if replies == "as-is":
         if not isinstance(result, dict):
-            raise Problem.internal(f"Server {upstream.spec.name!r} sent a result that is not one")
+            raise Problem.internal(
+                f"Server {upstream.spec.name!r} sent a result that is not an object"
+            )
         repaired, reading = Repaired(_encoded_members(reply.raw, result)), None
     else:
         repaired = repair(result, fits)
@@ -143,13 +145,13 @@ def _input_schema(schema: Any) -> dict[str, Any]:
     return schema if schema.get("type") == "object" else {**schema, "type": "object"}
 
 
-def _with_valid_marks(tool: Tool) -> Tool:
-    """Return a tool without arguments in headers if their marks are not valid."""
+def _with_valid_header_params(tool: Tool) -> Tool:
+    """Return a tool without arguments in headers if their declarations are not valid."""
     try:
         header_params_of(tool)
     except ContractError:
-        unmarked = _without(tool.input_schema, _MARK)
-        return msgspec.structs.replace(tool, input_schema=unmarked)
+        schema = _without(tool.input_schema, _HEADER_MEMBER)
+        return msgspec.structs.replace(tool, input_schema=schema)
     return tool
 
 

@@ -118,17 +118,16 @@ class Link:
         capabilities: Mapping[str, Any],
         headers: Mapping[str, str] | None = None,
     ) -> Reply:
-        """Send the request of a call; what the upstream says meanwhile goes to the call."""
+        """Send the request of a call, which gets the messages of the upstream meanwhile."""
+        if level is not None and not self.revision.stateless:
+            await self._set_level(level)
         meta = dict(params.get("_meta", {}))
+        if self.revision.stateless:
+            meta[_CAPABILITIES] = capabilities
+            meta |= {} if level is None else {_LOG_LEVEL: level}
         if wants_progress:
             meta["progressToken"] = call.id
             self._tokens[call.id] = call
-        if self.revision.stateless:
-            meta[_CAPABILITIES] = capabilities
-            if level is not None:
-                meta[_LOG_LEVEL] = level
-        elif level is not None:
-            await self._set_level(level)
         ids: list[int] = []
 
         def start(request_id: int) -> None:

@@ -13,12 +13,12 @@ Fits = Callable[[Any], bool]
 """True if a value is valid under the output schema of a tool."""
 
 _TEXT_KEYS: Final = {"text": "text", "image": "data", "audio": "data", "resource_link": "uri"}
-_WORDS: Final = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
+_BOOLEANS: Final = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
 _encode = msgspec.json.Encoder(enc_hook=plain_value).encode
 
 
 class Repaired(msgspec.Struct, frozen=True):
-    """A result in which every member has the type that the protocol says, and what was changed."""
+    """A result whose members have the types that the protocol requires, and what was changed."""
 
     members: dict[str, Any]
     changed: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ def _repair_flag(members: dict[str, Any], changed: list[str]) -> None:
     if isinstance(flag, bool):
         return
     del members["isError"]
-    is_error = _WORDS.get(str(flag).strip().lower(), bool(flag))
+    is_error = _BOOLEANS.get(str(flag).strip().lower(), bool(flag))
     if is_error:
         members["isError"] = True
     changed.append("isError: not a boolean")
@@ -119,7 +119,7 @@ def _json_in_text(content: list[Any]) -> Any:
 
 
 def _block(block: Any) -> dict[str, Any]:
-    """Return a content block of a valid shape: a broken one as text, with all that it says."""
+    """Return a content block of a valid shape: a broken one as text, with all of its content."""
     if not isinstance(block, dict):
         return _text(block)
     kind = block.get("type")

@@ -27,8 +27,8 @@ log: logging.Logger = logging.getLogger("accord")
 
 _MAX_FEATURES: Final = 50_000
 _MIN_NAME: Final = 32
-_LOOK: Final = 1.0
-"""Seconds between two looks at the files."""
+_CHECK_SECONDS: Final = 1.0
+"""Seconds between two checks of the files."""
 Entry = Mapping[str, Any]
 
 
@@ -56,7 +56,7 @@ class Gateway:
         max_name: int = MAX_NAME,
         names: NameFile | None = None,
     ) -> None:
-        """`source` returns the upstreams anew when one of the `files` changes, or at SIGHUP.
+        """`source` returns the upstreams again when one of the `files` changes, or on SIGHUP.
 
         Names have at most `max_name` characters, and are kept in `names`.
         """
@@ -116,7 +116,7 @@ class Gateway:
 
     @asynccontextmanager
     async def _reloading(self) -> AsyncIterator[None]:
-        """Configure anew when a file changes, or at SIGHUP."""
+        """Reload the configuration when a file changes, or on SIGHUP."""
         if self._source is None:
             yield
             return
@@ -138,7 +138,7 @@ class Gateway:
         changed_paths(self._files, stamps)
         while True:
             with suppress(TimeoutError):
-                async with asyncio.timeout(_LOOK):
+                async with asyncio.timeout(_CHECK_SECONDS):
                     await hung_up.wait()
             if hung_up.is_set() or changed_paths(self._files, stamps):
                 hung_up.clear()
@@ -149,7 +149,7 @@ class Gateway:
         try:
             specs = self._source()
         except ContractError as error:
-            log.warning("the servers stay as they are: %s", error)
+            log.warning("the configuration was not reloaded: %s", error)
             return
         await self.reconfigure(specs)
         log.info("serving %s", ", ".join(self._upstreams))
@@ -219,14 +219,14 @@ class Gateway:
             names.drop_unlisted(listed)
 
     def _kept_names(self) -> AbstractContextManager[None]:
-        """Return the time in which names are given: only there may they be new."""
+        """Return a context that reads kept names, and keeps those that are chosen in it."""
         if self._name_file is None:
             return nullcontext()
         prefixes = {one.spec.name: one.spec.prefix for one in self._upstreams.values()}
         return self._name_file.merged(self._tool_names, self._prompt_names, prefixes)
 
     def _set_freshness(self) -> None:
-        """Let clients keep lists for the shortest time that an upstream says."""
+        """Let clients cache lists for the shortest time that an upstream states."""
         registry, all_ = self.server.registry, self._upstreams.values()
         found = {
             kind: min((each.fresh_for_ms(kind) for each in all_), default=0)

@@ -183,7 +183,7 @@ def inherited() -> dict[str, str]:
 def spec_of(
     target: str | Sequence[str], *, name: str | None = None, **options: Unpack[UpstreamOptions]
 ) -> UpstreamSpec:
-    """Return the spec of a URL or a command line; without a name it gets its last word's."""
+    """Return the spec of a URL or a command line, named after its host or package by default."""
     if isinstance(target, str) and "://" in target.partition(" ")[0]:
         return UpstreamSpec(name=name or _host_name(target), url=target, **options)
     try:

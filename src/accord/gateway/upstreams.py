@@ -56,8 +56,8 @@ _SETTLE: Final = 0.1
 _MIN_POLL: Final = 10.0
 """Seconds between two requests for a list whose changes are not reported, at least."""
 _MAX_POLL: Final = 3600.0
-_PACE: Final = 10.0
-"""An upstream whose lists take long to read may change them so many times more seldom."""
+_RELOAD_FACTOR: Final = 10.0
+"""Lists are read again after so many times the time that the last reload took, at least."""
 _IDLE: Final = 300.0
 """Seconds without a call after which the session of a caller is closed."""
 _MAX_SESSIONS: Final = 64
@@ -69,7 +69,7 @@ _MAX_UNANSWERED: Final = 3
 _PROBE_SECONDS: Final = 5.0
 _SILENT: Final = "it does not answer"
 _PROBES: Final = (1.0, 2.0, 4.0)
-"""Seconds before each further probe, after which it is started anew."""
+"""Seconds before each further probe; then the upstream is restarted."""
 _FIRST: Final = (None, b"first")
 _canonical = msgspec.json.Encoder(order="deterministic").encode
 
@@ -469,7 +469,7 @@ class Upstream:
 
     async def _reload(self) -> None:
         """Read the lists that have changed, once for changes that come together."""
-        await asyncio.sleep(max(_SETTLE, _PACE * self._reload_seconds))
+        await asyncio.sleep(max(_SETTLE, _RELOAD_FACTOR * self._reload_seconds))
         changed, self._changed = self._changed, set()
         link = self._base
         if link is None:
@@ -499,7 +499,7 @@ class Upstream:
     async def _probe(self, link: Link) -> None:
         """Find out whether an upstream still answers; while it does not, refuse requests to it.
 
-        After some probes without an answer it is started anew.
+        After some probes without an answer it is restarted.
         """
         seconds = min(self.spec.timeout, _PROBE_SECONDS)
         with contextlib.suppress(PeerError):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from accord.errors import ContractError, StoreError
 from accord.extras import missing
 from accord.server.tasks import REDIS, QueuedTask
+from accord.tasks.redis_client import RedisClient
 
 if TYPE_CHECKING:
     from accord.server import Server
@@ -51,11 +52,26 @@ class DocketEngine:
         self._url = url
         self._name = docket_name(server)
         self._docket: Any = None
+        self._opening = asyncio.Lock()
 
     async def open(self) -> None:
         """Connect; raise StoreError if that is not possible."""
-        if self._docket is not None:
-            return
+        async with self._opening:  # tasks of a worker begin at the same time
+            if self._docket is None:
+                await self._require_no_cluster()
+                self._docket = await self._connect()
+
+    async def _require_no_cluster(self) -> None:
+        client = RedisClient(self._url, _SECONDS)
+        await client.open()
+        is_cluster = client.is_cluster
+        await client.close()
+        if is_cluster:
+            raise StoreError(
+                "the engine docket needs a store that is one Redis; this one is a cluster"
+            )
+
+    async def _connect(self) -> Any:
         docket = Docket(name=self._name, url=self._url)
         docket.register(_placeholder, [_NAME])
         try:
@@ -64,7 +80,7 @@ class DocketEngine:
         except (RedisError, OSError, TimeoutError) as error:
             reason = str(error) or "no answer in time"
             raise StoreError(f"docket cannot be reached: {reason}") from error
-        self._docket = docket
+        return docket
 
     async def close(self) -> None:
         """Disconnect."""

@@ -107,6 +107,11 @@ class RedisClient:
         """Return the time by Redis's clock."""
         return time() + self._offset
 
+    @property
+    def is_cluster(self) -> bool:
+        """True if the keys are on several nodes."""
+        return isinstance(self._redis, RedisCluster)
+
     @asynccontextmanager
     async def waiting(self, key: str) -> AsyncIterator[Any]:
         """Give a client of redis-py without a time limit, to wait for messages; see FAILURES.

@@ -126,7 +126,7 @@ class Upstream:
         self._connected_by = self._with_auth()
         self._settled = asyncio.Event()
         self._wake = asyncio.Event()
-        self.requests = Requests(self)
+        self.requests: Requests = Requests(self)
 
     def _with_auth(self) -> UpstreamSpec:
         """Return the spec with what gets the tokens for its URL."""

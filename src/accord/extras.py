@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 
 DISTRIBUTION: Final = "accord-mcp"
 _ALL: Final = "all"
-_REQUIREMENT: Final = re.compile(r"([\w.-]+)[^;]*;.*?\bextra == ['\"]([\w-]+)['\"]")
+_DISTRIBUTION: Final = re.compile(r"[\w.-]+")
+_EXTRA: Final = re.compile(r"\bextra == ['\"]([\w-]+)['\"]")
 _OF_UVX: Final = ("archive-v", "environments-v")
 """Folders in the cache of uv, where uvx makes its environments."""
 _PLATFORM: Final = re.compile(r"sys_platform (==|!=) ['\"](\w+)['\"]")
@@ -74,12 +75,12 @@ def _requirements() -> Iterator[tuple[str, str]]:
     except PackageNotFoundError:
         return
     for line in lines:
-        found = _REQUIREMENT.match(line)
+        name, extra = _DISTRIBUTION.match(line), _EXTRA.search(line)
         platform = _PLATFORM.search(line)
         if platform is not None and (platform[1] == "==") != (sys.platform == platform[2]):
             continue
-        if found is not None and found[2] != _ALL and found[1] != DISTRIBUTION:
-            yield found[2], found[1]
+        if name and extra and extra[1] != _ALL and name[0] != DISTRIBUTION:
+            yield extra[1], name[0]
 
 
 class _Place(NamedTuple):

@@ -166,7 +166,7 @@ REMOVED = {"sample", "list_roots"}
 def members(column: int, name: str) -> set[str]:
     """Return what a column of the tables names of an object."""
     text = "\n".join(row[column] for row in ROWS if len(row) > column)
-    return set(re.findall(rf"(?<![\w.]){re.escape(name)}\.(\w+)", text))
+    return set(re.findall(rf"(?<![\w.]){re.escape(name)}\.(?!json\b)(\w+)", text))
 
 
 def test_the_tables_name_what_exists() -> None:

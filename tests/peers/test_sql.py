@@ -101,22 +101,20 @@ def test_the_inspector_lists_and_calls_the_tools(tmp_path: Path, era: str) -> No
     assert (found["result"] if era == "legacy" else found) == JOHN
 
 
-def test_the_configuration_in_the_readme_works(tmp_path: Path) -> None:
-    make(tmp_path / "shop.db")
-    blocks = re.findall(r"```json\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
-    (server,) = [
-        block["mcpServers"]["shop-db"]
-        for block in map(json.loads, blocks)
-        if "shop-db" in block.get("mcpServers", {})
-    ]
+def test_the_configuration_in_the_tutorial_works(tmp_path: Path) -> None:
+    page = (ROOT / "docs/tutorial.md").read_text()
+    (books,) = re.findall(r"```python\n(# books\.py\n.*?)```", page, re.S)
+    (tmp_path / "books.py").write_text(books)
+    blocks = map(json.loads, re.findall(r"```json\n(.*?)```", page, re.S))
+    (server,) = [block["mcpServers"]["books"] for block in blocks if "mcpServers" in block]
     arguments = [word.replace("/path/to", str(tmp_path)) for word in server["args"]]
     assert arguments != server["args"]
     program = server["command"].replace("/path/to/.venv/bin", str(BIN))
     assert Path(program).is_absolute()
-    command = StdioServerParameters(command=program, args=arguments)
+    command = StdioServerParameters(command=program, args=arguments, cwd=tmp_path)
 
     async def ask(client: Client) -> str:
-        result = await client.call_tool("run_query", {"query": "SELECT * FROM users"})
-        return text_of(result)
+        await client.call_tool("add_book", {"title": "Emma"})
+        return text_of(await client.call_tool("list_books", {}))
 
-    assert talk(command, "legacy", ask).startswith("Query executed successfully. Found 1 rows:")
+    assert json.loads(talk(command, "legacy", ask)) == [{"title": "Emma", "read": False}]

@@ -24,7 +24,7 @@ _PATH: Final = re.compile(r"((?:\\.|[^\\\[\]])*)((?:\[(?:\\.|[^\\\[\]])*\])*)", 
 _KEY: Final = re.compile(r"\[((?:\\.|[^\\\[\]])*)\]", re.S)
 _ESCAPE: Final = re.compile(r"\\([=:\[\]\\])")
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,4000}")
-_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
 _MAX_DIGITS: Final = 6  # of the place of an item
 _MAX_ITEMS: Final = 10**_MAX_DIGITS
 _MAX_DEPTH: Final = 16  # of references and alternatives in a schema

@@ -134,6 +134,7 @@ def test_a_gateway_shows_its_upstreams_and_their_replies(gateway: Any) -> None:
     assert "display: painter" in gateway.inner_text(".pane-upstream")
     gateway.click("nav >> text=Upstreams")
     cards = gateway.locator(".upstream")
+    cards.nth(2).wait_for()
     texts = [" ".join(each.split()) for each in cards.all_inner_texts()]
     assert texts[0].startswith("ok display display 1.0 Runs accord Revision 2026-07-28")
     assert "Calls 1 Repaired 0" in texts[0]

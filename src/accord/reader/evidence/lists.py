@@ -271,7 +271,7 @@ def itemised(facts: Facts) -> Verdict | None:
     if call.is_query:
         items = _of_statement(items, facts, words.strip())
     is_bare = items.rule == "plain-lines" and not items.heading
-    if is_bare and not (call.intent == "list" or call.is_plural):
+    if is_bare and call.intent != "list" and (call.intent == "run" or not call.is_plural):
         return None
     return _verdict(facts, items)
 

@@ -44,11 +44,11 @@ test: $(VENV)/.test ## run the tests, in a few minutes
 	$(COMPILE)
 	$(BIN)/python -m $(PYTEST) -m "not slow and not long" --hypothesis-profile few
 
-test-all: $(VENV)/.test $(VENV)/.docs $(VENV)/.peers $(FRAMEWORKS) ## run the slow tests: other clients, browser, packaging, growth, properties with more examples
+test-all: $(VENV)/.test $(VENV)/.check $(VENV)/.docs $(VENV)/.peers $(FRAMEWORKS) ## run the slow tests: other clients, browser, packaging, growth, properties with more examples
 	$(COMPILE)
 	$(BIN)/python -m $(PYTEST) -m "(slow or hypothesis) and not long"
 
-coverage: $(VENV)/.test $(VENV)/.docs $(VENV)/.peers $(FRAMEWORKS) ## run all tests except the long ones with branch coverage, child processes included
+coverage: $(VENV)/.test $(VENV)/.check $(VENV)/.docs $(VENV)/.peers $(FRAMEWORKS) ## run all tests except the long ones with branch coverage, child processes included
 	$(COMPILE)
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m $(PYTEST) -m "not long"

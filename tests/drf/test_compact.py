@@ -57,7 +57,7 @@ def test_output_schemas_are_an_option() -> None:
 def test_the_guide_states_both_sizes() -> None:
     without, with_them = (round(listed(output_schemas=each)[1] / 1_000) for each in (False, True))
     guide = (Path(__file__).parents[2] / "docs/django.md").read_text()
-    assert f"`tools/list` takes {without} kB without, {with_them} kB with them" in guide
+    assert f"`tools/list` has {without} kB without and {with_them} kB with them" in guide
 
 
 def test_output_schemas_of_some_tools_are_an_option() -> None:

@@ -14,6 +14,7 @@ from accord.errors import ContractError, StoreError
 from accord.model.task import Answered, Asked, Outcome, StoredCall, Task, finished
 from accord.tasks.memory import MemoryStore
 from accord.tasks.opening import store_named
+from accord.tasks.service import new_id
 from accord.tasks.sqlite import SQLiteStore
 from accord.tasks.store import Lease, Stored, TaskStore
 from redis_server import RedisServer, needs_redis
@@ -427,3 +428,7 @@ class TestRedis:
         run(lambda: store_named(server.url, "shop"), test)
         calls = server.calls()
         assert calls == {"zadd": 1, "xadd": 2, "pexpire": 1, "publish": 1, "xrevrange": 1}
+
+
+def test_an_id_is_no_option_of_a_command() -> None:
+    assert [each for each in (new_id() for _ in range(500)) if not each[0].isalpha()] == []

@@ -179,7 +179,8 @@ async def _wait(client: Client, target: str, task_id: str, line: StatusLine) -> 
     except asyncio.CancelledError:
         if targets.is_url(target):
             with line.paused():
-                words = shlex.join(["accord", "task", target, task_id])
+                is_like_option = ["--"] if task_id.startswith("-") else []
+                words = shlex.join(["accord", "task", target, *is_like_option, task_id])
                 print(f"the task goes on; to wait for it: {visible(words)}", file=sys.stderr)
         raise
 

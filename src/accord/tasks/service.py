@@ -122,8 +122,8 @@ class TaskService:
 
 
 def new_id() -> str:
-    """Return a random id of 256 bits."""
-    return secrets.token_urlsafe(_ID_BYTES)
+    """Return a random id of 256 bits that no command line takes for an option."""
+    return f"t{secrets.token_urlsafe(_ID_BYTES)}"
 
 
 def digest_of(principal: bytes | None, task_id: str) -> bytes:

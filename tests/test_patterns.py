@@ -321,6 +321,8 @@ def test_the_cpu_time_of_a_pattern_is_linear_in_the_text(each: Written) -> None:
         for pattern in patterns_of(each)
         for method in sorted(methods()[each])
         for head, token in runs(pattern)
+        if grows(used(pattern, method), head, token, TAIL, SIZE, FLOOR)
+        # A busy machine slows one measurement; a slow pattern is slow again.
         if (found := grows(used(pattern, method), head, token, TAIL, SIZE, FLOOR))
     )
     first = list(islice(wrong, 3))

@@ -29,9 +29,16 @@ def ticks_of(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11])
 
 
+_given: set[int] = set()
+
+
 def free_port() -> int:
-    """Return a free TCP port that the system does not give to other sockets meanwhile."""
+    """Return a free TCP port that neither the system nor a later call gives to other sockets."""
+    choose = random.SystemRandom().randrange  # Hypothesis seeds `random` alike in every worker
     while True:
-        port = random.randrange(10_000, 30_000)  # below the ports that the system chooses
+        port = choose(10_000, 30_000)  # below the ports that the system chooses
+        if port in _given:
+            continue
         with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            _given.add(port)
             return port

@@ -1,6 +1,6 @@
 """Record replies of real servers as cases for the reader: `python -m corpus.record_cases [SERVER ...]`.
 
-Each server of `servers/*.toml` is installed from npm or PyPI into the environment's folder `servers/`,
+Each server of `servers/<split>/*.toml` is installed from npm or PyPI into the environment's folder `servers/`,
 started in an empty folder with an empty environment, and called. The replies are written to
 `tests/reader/cases/<split>/<server>.jsonl` with `label` null; a person labels them. Labels stay when
 a server is recorded again, as long as the call is the same. With `--tools` the tools of the servers
@@ -37,7 +37,7 @@ MADE_BY_HAND: Final = ("label", "also", "items", "why")
 
 
 class Package(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
-    """A server to record, as a table of `servers/*.toml` describes it."""
+    """A server to record, as a table of `servers/<split>/*.toml` describes it."""
 
     package: str
     """`npm:NAME@VERSION` or `pypi:NAME==VERSION`."""
@@ -53,21 +53,20 @@ class Package(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
     """Files in the folder in which the server starts, by their paths."""
     setup: list[list[str]] = []
     """Commands that are run in that folder first."""
-
-
-def split_of(server: str) -> str:
-    """Return the split of a server: rules may be written for `work`; `proof` is only scored."""
-    return "proof" if hashlib.sha256(server.encode()).digest()[0] % 5 < 3 else "work"
+    split: str = ""
+    """The folder of the file: rules may be written for `work`; `proof` is only scored."""
 
 
 def packages() -> dict[str, Package]:
     """Return the servers of all files, by name."""
     found: dict[str, Package] = {}
-    for path in sorted((HERE / "servers").glob("*.toml")):
+    for path in sorted((HERE / "servers").glob("*/*.toml")):
         tables = msgspec.convert(tomllib.loads(path.read_text()), dict[str, Package])
         if twice := found.keys() & tables.keys():
             raise SystemExit(f"{path.name}: {', '.join(twice)} is in another file too")
-        found |= tables
+        for name, package in tables.items():
+            package.split = path.parent.name
+            found[name] = package
     return found
 
 
@@ -174,7 +173,7 @@ async def _print_tools(name: str, package: Package, peer: Peer, folder: str) -> 
 
 
 async def _record(name: str, package: Package, peer: Peer, folder: str) -> None:
-    path = CASES / split_of(name) / f"{name}.jsonl"
+    path = CASES / package.split / f"{name}.jsonl"
     known = {_key(each): each for each in _lines(path)}
     lines: list[dict[str, Any]] = []
     for tool, arguments in package.calls:

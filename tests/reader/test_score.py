@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from corpus.record_cases import split_of
+from corpus.record_cases import packages
 from reader import score
 from reader.case_files import ATTRIBUTES, CASES, RECORDED, WRITTEN, Case, Label, Located, load
 from reader.score import Judged, Tally, describe, judge, main, reports_failure, table, tallies
@@ -120,9 +120,10 @@ def test_every_case_is_valid(split: str) -> None:
 
 @pytest.mark.parametrize("split", RECORDED)
 def test_a_recorded_server_belongs_to_its_split(split: str) -> None:
+    known = packages()
     for place, found in load(split):
         assert place.startswith(f"{found.server}.jsonl:"), place
-        assert split_of(found.server) == split, place
+        assert known[found.server].split == split, place
 
 
 def test_no_case_is_written_twice() -> None:

@@ -45,6 +45,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     why: str
     expect: dict[str, Any] = {}
     """Further values that the reading must have; ATTRIBUTES has the names."""
+    misread: str = ""
+    """Why the reader does not get this case right; the test fails once it does."""
 
 
 class Located(NamedTuple):

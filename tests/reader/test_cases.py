@@ -12,6 +12,9 @@ CASES = load(WRITTEN)
 def test_a_written_case_reads_as_its_label(case: Case) -> None:
     reading = read(case.reply, case.tool, case.arguments)
     lines = differences(case, reading)
+    if case.misread:
+        assert lines, "it is read right: delete `misread`"
+        return
     assert not lines, "\n".join(
         [*lines, f"rules {list(reading.rules)}", f"tool {case.tool!r}", f"why {case.why!r}"]
     )

@@ -18,6 +18,7 @@ from typing import Final, Literal, NamedTuple
 from accord.reader.evidence import Facts, Verdict
 from accord.reader.evidence.actions import (
     action_name,
+    given_back,
     ran,
     reports_done,
     reports_members,
@@ -86,6 +87,7 @@ SOURCES: Final = (
     Source("error-text", error_text, "certain", _ERROR),
     Source("catalog", catalog, "certain", _LIST, "data"),
     Source("unconfirmed", unconfirmed, "likely", _SINGLE),
+    Source("given-back", given_back, "likely", _SINGLE),
     Source("action-name", action_name, "likely", _ACTION),
     Source("reports-done", reports_done, "likely", _REPORT),
     Source("reports-members", reports_members, "likely", _REPORT, "data"),

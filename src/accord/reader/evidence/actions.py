@@ -32,6 +32,8 @@ _LONG: Final = 200
 """Characters of a text that is more than a message."""
 _MOST_LINES: Final = 4
 """Lines of a report on what was run."""
+_CHAPTERS: Final = 2
+"""Headings below the first that a report on an action does not have."""
 _ENDINGS: Final = ("ed", "en")
 _ROW_COUNTS: Final = frozenset("0123456789QIUDqiud")
 """First letters of what a database prints after it changed rows."""
@@ -70,6 +72,36 @@ def _asks_to_confirm(facts: Facts) -> bool:
     return not reports_completion(words)
 
 
+def given_back(facts: Facts) -> Verdict | None:
+    """What became of a text that was given, or a document, of a tool named for an action."""
+    is_given = facts.call.intent == "act" and (_is_document(facts) or _is_transformed(facts))
+    return Verdict("single", "likely") if is_given else None
+
+
+def _is_document(facts: Facts) -> bool:
+    """Whether the words are a code block, or the chapters of a guide that was asked for."""
+    words = (facts.words or "").strip()
+    if words.startswith("```"):
+        is_change = words.startswith("```diff")
+        return words.endswith("```") and words.count("```") == 2 and not is_change
+    if facts.arguments or words.count("\n#") < _CHAPTERS:
+        return False
+    return not (reports_completion(words) or reports_completion_plainly(words))
+
+
+def _is_transformed(facts: Facts) -> bool:
+    """Whether a member is what became of a text that was given: `fixed_sql`, of `sql`."""
+    if not isinstance(facts.value, dict):
+        return False
+    given = {squeezed(name) for name, each in facts.arguments.items() if isinstance(each, str)}
+    for name, each in facts.value.items():
+        participle, _, noun = name.partition("_")
+        is_text = squeezed(noun) in given and isinstance(each, str)
+        if is_text and not facts.call.verbs.isdisjoint(base_forms(participle)):
+            return True
+    return False
+
+
 # By the tool's name
 
 
@@ -90,6 +122,8 @@ def _is_about_call(facts: Facts) -> bool:
     if words is not None:
         is_line = "\n" not in words.strip()
         return reports_completion(words) or (is_line and facts.mentions(words))
+    if isinstance(value, list):
+        return not all(isinstance(each, str | int | float) for each in value)
     if not isinstance(value, dict) or facts.find_collection() is not None:
         return True
     if _is_well(value) or any(squeezed(name)[-2:] in _TELLING for name in value):
@@ -162,7 +196,8 @@ def reports_done(facts: Facts) -> Verdict | None:
     if call.gives_content and facts.words is not None:
         is_told = is_short and call.intent == "unknown" and reports_completion(words)
         is_own = facts.mentions(words) or words.startswith("Successfully ")
-        if not (is_told and (call.may_act or is_line)) and not (is_line and is_own):
+        is_report = is_line or _has_details(words)
+        if not (is_told and (call.may_act or is_line)) and not (is_report and is_own):
             return None
     if (
         is_short
@@ -185,6 +220,12 @@ def reports_done(facts: Facts) -> Verdict | None:
     if call.may_act and call.intent != "read" and begins(words, phrases.nothing_to_do):
         return Verdict("action", "guess")
     return None
+
+
+def _has_details(words: str) -> bool:
+    """Whether all lines below the first are labelled, as the details of a report are."""
+    _, *below = words.strip().splitlines()
+    return len(below) <= _FEW and all(map(phrases.labelled.match, map(str.strip, below)))
 
 
 def _is_report(words: str) -> bool:

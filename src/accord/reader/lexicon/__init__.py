@@ -120,7 +120,8 @@ def base_forms(word: str) -> tuple[str, ...]:
         if root != word and len(root) > 1:
             if ending == "ied":
                 return (root + "y",)
-            return (root, root + "e", root[:-1]) if root[-1] == root[-2] else (root, root + "e")
+            is_doubled = root[-1] == root[-2]
+            return (root, root + "e", *((root[:-1], root[:-1] + "e") if is_doubled else ()))
     return ()
 
 

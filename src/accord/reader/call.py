@@ -33,9 +33,7 @@ _NOUNS: Final = pairs("names.results")
 """The noun for the result of a verb, if it is not the verb itself."""
 _FOREIGN_VERBS: Final = pairs("languages.verbs")
 _AGENTS: Final = pairs("names.agents")
-_PREFIXES: Final = ("un", "re", "de", "dis", "auto", "bulk", "multi", "force")
-_CHOOSING: Final = frozenset({"pick", "choose", "select"})
-_WORDING: Final = frozenset({"build", "optimize"})
+_PREFIXES: Final = ordered("names.prefixes")
 _REPLACING: Final = ("search", "replace")
 
 
@@ -243,8 +241,8 @@ def _after_other_words(parts: tuple[str, ...], found: Intent) -> Intent:
         return "list"
     if found == "list" and _REPLACING in pairwise(parts):
         return "act"
-    is_chosen = found in ("act", "unknown") and first in _CHOOSING and "random" in parts
-    is_text = first in _WORDING and last in NAMES.worded
+    is_chosen = found in ("act", "unknown") and first in NAMES.choosing and "random" in parts
+    is_text = first in NAMES.wording and last in NAMES.worded
     return "make" if is_chosen or is_text else found
 
 
@@ -288,8 +286,6 @@ _TELLING: Final = (
 )
 """Arguments that say what a call does."""
 _ACTIONS: Final = ("action", "operation")
-_ONLY_TELLS: Final = frozenset("status list get info history stats".split())
-_OPENS: Final = frozenset("read cat view open scrape load fetch".split())
 _HTTP: Final[dict[str, Intent]] = {
     **dict.fromkeys(("POST", "PUT", "PATCH", "DELETE"), "act"),
     **dict.fromkeys(("GET", "HEAD"), "read"),
@@ -306,7 +302,7 @@ def _by_arguments(tool: str | None, found: Call, arguments: Mapping[str, Any]) -
         return found._replace(intent="read")  # of a language server
     if found.intent == "act":
         verb = next((arguments[name] for name in _ACTIONS if name in arguments), None)
-        if isinstance(verb, str) and verb in _ONLY_TELLS:
+        if isinstance(verb, str) and verb in NAMES.asking:
             found = _with_verb(f"{tool or ''}\n{verb}") or found
     elif found.intent != "make":
         found = _by_statement(tool, found, arguments)
@@ -318,7 +314,7 @@ def _by_arguments(tool: str | None, found: Call, arguments: Mapping[str, Any]) -
         if asked is None and found.intent == "run":
             return found._replace(gives_output=True, gives_printed=True)
         return asked or found
-    is_opened = found.intent == "read" and not _OPENS.isdisjoint(found.words)
+    is_opened = found.intent == "read" and not NAMES.opening.isdisjoint(found.words)
     if is_opened and not _PLACES.isdisjoint(arguments):
         return found._replace(gives_content=NAMES.about_content.isdisjoint(found.words))
     return found

@@ -6,7 +6,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
 from accord.model.answer import Page
-from accord.reader.lexicon import MEMBERS, memo, squeezed
+from accord.reader.lexicon import MEMBERS, memo, ordered, squeezed
 
 _FIELD_OF: Final[dict[str, str]] = {
     **dict.fromkeys(MEMBERS.returned, "returned"),
@@ -24,11 +24,8 @@ _FLAGS: Final = {
     **dict.fromkeys(MEMBERS.is_last, "last"),
     **dict.fromkeys(MEMBERS.has_more, "more"),
 }
-_NEXT: Final = frozenset("next nexturl nextlink nextpageurl nextpage odatanextlink".split())
-_PREVIOUS: Final = ("previous", "prev", "previousurl")
-_CURSORS: Final = ("cursor", "page_token", "pageToken", "after", "continuation")
-_OFFSETS: Final = ("offset", "start", "skip")
-"""Names in the query of a link to the next page."""
+_NEXT: Final = MEMBERS.next_page
+_PREVIOUS: Final = MEMBERS.previous_page
 _ASKED: Final = ("offset", "limit", "number")
 """What the arguments of a call say of a page."""
 _PLACES: Final = MEMBERS.page_places
@@ -111,10 +108,10 @@ def _read_next(value: str | None, found: dict[str, Any]) -> None:
         found["cursor"] = value
         return
     query = dict(reversed(query_of(value)))
-    for name in _CURSORS:
+    for name in ordered("members.link-cursors"):
         if name in query:
             found["cursor"] = query[name]
-    for name in _OFFSETS:
+    for name in ordered("members.link-offsets"):
         if is_number(query.get(name, "")):
             found["next_offset"] = int(query[name])
     if "cursor" not in found and "next_offset" not in found:
@@ -186,9 +183,7 @@ _CUT: Final = re.compile(
     r"(?P<next>\d{1,15})\b"
 )
 _LONGEST_NOTICE: Final = 300
-_LENGTHS: Final = MEMBERS.limit | frozenset(
-    "maxlength maxchars maxcharacters maxbytes length maxlines".split()
-)
+_LENGTHS: Final = MEMBERS.limit | MEMBERS.lengths
 
 
 def page_of_cut(text: str, arguments: Mapping[str, Any]) -> Page | None:

@@ -11,6 +11,7 @@ from accord.reader.lexicon import (
     NAMES,
     OUTCOMES,
     base_forms,
+    ordered,
     phrases,
     singular,
     squeezed,
@@ -37,10 +38,8 @@ _CHAPTERS: Final = 2
 _ENDINGS: Final = ("ed", "en")
 _ROW_COUNTS: Final = frozenset("0123456789QIUDqiud")
 """First letters of what a database prints after it changed rows."""
-_TELLING: Final = ("ed", "id")
-"""Endings of members that a report has: what was done, to what."""
-_NAMING: Final = ("id", "Id", "number", "Number", "ref", "Ref", "reference", "status", "state")
-"""Endings of members that only what was made has."""
+_TELLING: Final = ordered("members.telling")
+_NAMING: Final = ordered("members.naming")
 _FILE: Final = re.compile(r"[\w./\\-]{1,200}\.[a-z]\w{0,4}")
 _SAYING: Final = MEMBERS.saying | ENGLISH_MEMBERS.keys()
 """What may stand beside a report."""

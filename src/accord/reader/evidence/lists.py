@@ -37,7 +37,6 @@ from accord.reader.sentences import (
 _SEARCHING: Final = ARGUMENTS.searches | {"query"}
 _SELECTING: Final = ordered("texts.selecting")
 _LISTING: Final = ordered("texts.listing")
-_HISTORIES: Final = frozenset({"log", "logs", "history"})
 _FAINT: Final = words("texts.rules-of-a-log", "texts.rules-of-a-part")
 """Kinds of items that may be a part of what is said about one thing."""
 _TABLES: Final = frozenset({"csv", "table", "columns", "data-frame"})
@@ -214,7 +213,7 @@ def nothing_listed(facts: Facts) -> Verdict | None:
     words = None if facts.words is None else facts.words.strip()
     if (facts.attachments and words is None) or call.gives_output:
         return None
-    is_asked = call.wants_many or not _HISTORIES.isdisjoint(call.words) or _opens(words)
+    is_asked = call.wants_many or not NAMES.histories.isdisjoint(call.words) or _opens(words)
     if not is_asked and (call.intent != "unknown" or words or not _selects(facts)):
         return None
     if words:

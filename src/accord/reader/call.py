@@ -1,4 +1,4 @@
-"""What a call does, by the name of its tool and by its arguments."""
+"""What a call does, derived from the name of its tool and its arguments."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -38,14 +38,14 @@ _REPLACING: Final = ("search", "replace")
 
 
 class Call(NamedTuple):
-    """What the name of a tool and the arguments of a call say."""
+    """What is known of a call from the name of its tool and its arguments."""
 
     words: tuple[str, ...] = ()
     nouns: frozenset[str] = frozenset()
     """The same words in the singular."""
     intent: Intent = "unknown"
     gives_content: bool = False
-    """It returns what others wrote, which may contain anything."""
+    """It returns text of other authors, which may contain anything."""
     is_plural: bool = False
     """It is named for several things: `get_users`."""
     wants_many: bool = False
@@ -61,11 +61,11 @@ class Call(NamedTuple):
     may_act: bool = False
     """A word of its name could be a verb that changes something."""
     is_about_one: bool = False
-    """It is named for what is told about one thing: `describe_table`, `get_config`."""
+    """It returns a description of one thing: `describe_table`, `get_config`."""
     is_about_errors: bool = False
     """It returns errors of others."""
     is_query: bool = False
-    """It was given a statement that reads."""
+    """An argument is a statement that reads."""
     gives_log: bool = False
     """It returns lines that were logged, errors among them."""
     gives_printed: bool = False
@@ -75,7 +75,7 @@ class Call(NamedTuple):
     runs_action: bool = False
     """It runs a command line that changes something: `kubectl delete pod x`."""
     asks_for_all: bool = False
-    """It was given no arguments, and is not named for one thing."""
+    """It has no arguments, and its name is not that of one thing."""
 
 
 def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Call:
@@ -112,7 +112,7 @@ def _named_call(name: str) -> Call:
 
 
 def _described(parts: tuple[str, ...], intent: Intent, is_plural: bool) -> Call:
-    """Return what words say of a tool with an intent, for several things or for one."""
+    """Return the properties of a tool from the words of its name, its intent and its number."""
     nouns = frozenset(map(singular, parts)) | {_NOUNS[word] for word in parts if word in _NOUNS}
     is_collective = bool(parts) and (
         parts[-1] in NAMES.collective or not NAMES.ranked.isdisjoint(parts)
@@ -231,7 +231,7 @@ def _verb_at(place: int, word: str, is_only: bool) -> Intent | Literal["either"]
 
 
 def _after_other_words(parts: tuple[str, ...], found: Intent) -> Intent:
-    """Return the intent where another word of the name says more than the first verb."""
+    """Return the intent, corrected where another word outweighs the first verb."""
     first, last = (parts[0], parts[-1]) if parts else ("", "")
     if found == "read":
         return "act" if last in NAMES.verb_ending else "list" if last == "list" else "read"
@@ -251,7 +251,7 @@ def _is_verb(word: str) -> bool:
 
 
 def _without_fillers(name: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words that say what a tool does; a pull request is one thing."""
+    """Return the words of a name without fillers such as `mcp`; a pull request is one word."""
     parts = [word for word in name if word not in ("api", "mcp", "tool")]
     for place in range(len(parts) - 1, 0, -1):
         if parts[place] in ("request", "requests") and parts[place - 1] in ("pull", "merge"):
@@ -260,7 +260,7 @@ def _without_fillers(name: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _is_about_action(parts: tuple[str, ...]) -> bool:
-    """Whether a tool is named for what is told about an action: `deploy_status`."""
+    """Whether a tool returns information about an action: `deploy_status`."""
     first, last = parts[0], parts[-1]
     if last in NAMES.told and NAMES.changing.isdisjoint(parts) and VERBS.list.isdisjoint(parts):
         return True
@@ -284,7 +284,7 @@ _TELLING: Final = (
     | ARGUMENTS.searches
     | ARGUMENTS.positions
 )
-"""Arguments that say what a call does."""
+"""Arguments that show what a call does."""
 _ACTIONS: Final = ("action", "operation")
 _HTTP: Final[dict[str, Intent]] = {
     **dict.fromkeys(("POST", "PUT", "PATCH", "DELETE"), "act"),
@@ -323,7 +323,7 @@ def _by_arguments(tool: str | None, found: Call, arguments: Mapping[str, Any]) -
 def _inner_call(
     tool: str | None, found: Call, arguments: Mapping[str, Any]
 ) -> tuple[str | None, Mapping[str, Any]]:
-    """Return the tool that another one calls, and its arguments; else the same."""
+    """Return the inner tool and its arguments if the tool calls another one; else those given."""
     names = [arguments[name] for name in _TOOLS if isinstance(arguments.get(name), str)]
     if not names and found.intent == "run" and isinstance(arguments.get("arguments"), dict):
         names = [arguments.get("name")] if "tool" in words_of(tool or "") else []
@@ -342,14 +342,14 @@ def _is_in_text(arguments: Mapping[str, Any]) -> bool:
 
 
 def _or_vague(found: Call) -> Call:
-    """Return the call as an action if only a vague verb says what it does."""
+    """Return the call as an action if its only verb is a vague one: `manage`."""
     if found.intent == "unknown" and not NAMES.vague.isdisjoint(found.words):
         return found._replace(intent="act", wants_many=False)
     return found
 
 
 def _by_statement(tool: str | None, found: Call, arguments: Mapping[str, Any]) -> Call:
-    """Return the call by the statement among its arguments, else by the verb."""
+    """Return the call, classified by a statement among its arguments, else by a verb."""
     for name in () if found.checks else _STATEMENTS:
         sql = arguments.get(name)
         if isinstance(sql, str):
@@ -367,7 +367,7 @@ def _by_statement(tool: str | None, found: Call, arguments: Mapping[str, Any]) -
 
 
 def _by_verb(tool: str | None, found: Call, arguments: Mapping[str, Any]) -> Call:
-    """Return the call by an argument that is a verb: `action="delete"`."""
+    """Return the call, classified by an argument that is a verb: `action="delete"`."""
     for name in _VERB_ARGUMENTS:
         verb = arguments.get(name)
         if not isinstance(verb, str) or len(verb) >= _MAX_VERB:
@@ -446,7 +446,7 @@ def _listed_by_command(arguments: Mapping[str, Any], call: Call) -> Call | None:
     line = next((each for each in lines if isinstance(each, str)), "")
     parts = line[:_MAX_LINE].split()
     asked = None if phrases.chained.search(line) else _after_program(parts, call)
-    if asked is None or parts[:1] == ["git"]:  # which prints names of branches, say
+    if asked is None or parts[:1] == ["git"]:  # which prints names of branches, for example
         return None
     return _listed_things(" ".join(takewhile(_COMMAND_WORD.fullmatch, asked)))
 

@@ -47,7 +47,7 @@ _REPORT: Final = frozenset({"action", "report"})
 
 
 class Source(NamedTuple):
-    """A source of evidence: its name, and the function that looks; its docstring says for what."""
+    """A source of evidence: its name, and the function that looks for it."""
 
     name: str
     look: Callable[[Facts], Verdict | None]
@@ -73,7 +73,7 @@ def _asks(facts: Facts) -> Verdict | None:
 
 
 def _single(facts: Facts) -> Verdict:
-    """Anything else; how sure that is depends on how much else it could have been."""
+    """Anything else; the confidence depends on what else it could have been."""
     if facts.call.wants_many or hints_at_failure(facts):
         return _PERHAPS
     return _LIKELY if facts.words is not None or facts.call.intent == "unknown" else _SURELY
@@ -105,7 +105,7 @@ SOURCES: Final = (
 
 
 class Decision(NamedTuple):
-    """The evidence that decided, its source, how sure that is, and what speaks against it."""
+    """The evidence that decided, its source, the confidence, and the evidence against it."""
 
     source: Source
     evidence: Verdict

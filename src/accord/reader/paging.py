@@ -27,7 +27,7 @@ _FLAGS: Final = {
 _NEXT: Final = MEMBERS.next_page
 _PREVIOUS: Final = MEMBERS.previous_page
 _ASKED: Final = ("offset", "limit", "number")
-"""What the arguments of a call say of a page."""
+"""Fields of a page that arguments of a call may have."""
 _PLACES: Final = MEMBERS.page_places
 _CURSOR: Final = MEMBERS.cursor
 _BEFORE: Final = MEMBERS.before
@@ -79,7 +79,7 @@ def _number(name: str) -> tuple[str, bool]:
 
 
 def _read_flag(flag: str, value: bool, found: dict[str, Any]) -> None:
-    """Take what a flag says: more pages, the last page, a cut list."""
+    """Interpret a flag: more pages, the last page, a cut list."""
     if flag == "more":
         found["has_more"] = value
     elif flag == "last" or value:

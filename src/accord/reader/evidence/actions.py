@@ -1,4 +1,4 @@
-"""Evidence of an action: the tool's name, and a report in the words or the members of a reply."""
+"""Evidence of an action: the tool's name, and a report in the text or the members of a reply."""
 
 import re
 from typing import Any, Final
@@ -32,7 +32,7 @@ _FEW: Final = 6
 _LONG: Final = 200
 """Characters of a text that is more than a message."""
 _MOST_LINES: Final = 4
-"""Lines of a report on what was run."""
+"""Lines of the report of a program."""
 _CHAPTERS: Final = 2
 """Headings below the first that a report on an action does not have."""
 _ENDINGS: Final = ("ed", "en")
@@ -105,7 +105,7 @@ def _is_transformed(facts: Facts) -> bool:
 
 
 def action_name(facts: Facts) -> Verdict | None:
-    """A tool that is named for an action, unless it returns what it made."""
+    """A tool named for an action, unless it returns what it made."""
     if facts.call.intent != "act" or _is_given(facts):
         return None
     if any(each.get("type") != "resource_link" for each in facts.attachments):
@@ -114,7 +114,7 @@ def action_name(facts: Facts) -> Verdict | None:
 
 
 def _is_about_call(facts: Facts) -> bool:
-    """Whether a reply may be a report on the call: it tells how it went, or repeats an argument."""
+    """Whether a reply can be a report on the call: it has an outcome, or repeats an argument."""
     value, words = facts.value, facts.words
     if not facts.arguments or not value:
         return True
@@ -127,8 +127,8 @@ def _is_about_call(facts: Facts) -> bool:
         return True
     if _is_well(value) or any(squeezed(name)[-2:] in _TELLING for name in value):
         return True
-    told = (value.get("message"), value.get("status"))
-    if any(isinstance(each, str) and reports_completion(each) for each in told):
+    outcomes = (value.get("message"), value.get("status"))
+    if any(isinstance(each, str) and reports_completion(each) for each in outcomes):
         return True
     return any(each in facts.arguments.values() for each in value.values())
 
@@ -148,7 +148,7 @@ def _is_given(facts: Facts) -> bool:
     if not isinstance(value, dict):
         return True
     has_parts = any(isinstance(each, dict | list) and each for each in value.values())
-    return has_parts and _REPORTED.isdisjoint(map(squeezed, value)) and not _says_well(value)
+    return has_parts and _REPORTED.isdisjoint(map(squeezed, value)) and not _has_success_flag(value)
 
 
 def ran(facts: Facts) -> Verdict | None:
@@ -168,7 +168,7 @@ def ran(facts: Facts) -> Verdict | None:
 
 
 def _is_silent(facts: Facts) -> bool:
-    """Whether what was run printed and returned nothing."""
+    """Whether the program printed nothing and returned nothing."""
     if facts.words is not None:
         return not facts.words.strip()
     if not isinstance(facts.value, dict):
@@ -182,7 +182,7 @@ def _is_silent(facts: Facts) -> bool:
 
 
 def reports_done(facts: Facts) -> Verdict | None:
-    """Words that report an action, more of them the less the tool is named for one."""
+    """A text that reports an action; it must prove more if the tool's name suggests none."""
     call = facts.call
     if _is_plainly_done(facts):
         return Verdict("action", "likely")
@@ -204,7 +204,7 @@ def reports_done(facts: Facts) -> Verdict | None:
         and not (call.wants_many and call.intent == "read")
     ):
         return Verdict("action", "likely" if call.intent != "read" else "guess")
-    if call.intent == "read" and is_short and _says_own(facts, words):
+    if call.intent == "read" and is_short and _reports_own_noun(facts, words):
         return Verdict("action", "guess")
     if call.wants_many:  # it is named for several things, and was given one: `Note saved`
         is_told = call.intent == "unknown" and is_line and bool(facts.arguments)
@@ -231,8 +231,8 @@ def _is_report(words: str) -> bool:
     return reports_completion(words) and not reports_retrieval(words)
 
 
-def _says_own(facts: Facts, words: str) -> bool:
-    """Whether a text begins with the tool's own noun and what was done: `Review added`."""
+def _reports_own_noun(facts: Facts, words: str) -> bool:
+    """Whether a text begins with the noun of the tool and a participle: `Review added`."""
     call, small = facts.call, words[:_LONG].lower()
     first, _, rest = small.partition(" ")
     if not call.nouns.isdisjoint(base_forms(first)):  # `Logged decision: …`, of `tracker_log`
@@ -242,7 +242,7 @@ def _says_own(facts: Facts, words: str) -> bool:
 
 
 def _gives_more(facts: Facts) -> bool:
-    """Whether a tool that is named for no action returns something beside the words about it."""
+    """Whether a tool not named for an action returns more than the text about it."""
     call = facts.call
     if call.intent != "unknown" or (call.may_act and not call.checks):
         return False
@@ -250,13 +250,13 @@ def _gives_more(facts: Facts) -> bool:
 
 
 def _is_plainly_done(facts: Facts) -> bool:
-    """Whether the words, or the command that was run, can mean nothing else."""
+    """Whether the text, or the command that was run, is certainly that of an action."""
     call, words = facts.call, facts.told
     if call.runs_action or _wrote(facts):
         return True
-    said = words or facts.message
+    text = words or facts.message
     may_be_done = not (call.wants_many or call.is_about_one)
-    if said and "ed" in said and may_be_done and _says_both(facts, said):
+    if text and "ed" in text and may_be_done and _is_confirmed(facts, text):
         return True
     if words is None:
         return False
@@ -270,7 +270,7 @@ def _is_plainly_done(facts: Facts) -> bool:
 
 
 def _wrote(facts: Facts) -> bool:
-    """Whether a reply repeats the place that an argument gives for the result."""
+    """Whether a reply repeats the argument that names the place of the result."""
     if ARGUMENTS.outputs.isdisjoint(facts.arguments):
         return False
     given = [facts.arguments[name] for name in ARGUMENTS.outputs if name in facts.arguments]
@@ -283,30 +283,30 @@ def _wrote(facts: Facts) -> bool:
     return len(words) <= _LONG * 2 and any(path in words for path in paths)
 
 
-def _says_both(facts: Facts, said: str) -> bool:
-    """Whether words say that it is done, and a flag beside them if there is anything beside."""
+def _is_confirmed(facts: Facts, text: str) -> bool:
+    """Whether a text plainly reports completion, or a success flag stands beside a report."""
     if facts.words is not None and facts.gives_anything:
         return False
     is_shown = not NAMES.showing.isdisjoint(facts.call.words)
-    is_plain = not facts.call.checks or "successfully" in said
-    if is_plain and reports_completion_plainly(said, opens=is_shown):
+    is_plain = not facts.call.checks or "successfully" in text
+    if is_plain and reports_completion_plainly(text, opens=is_shown):
         return True
     value = facts.value
-    is_well = facts.words is None and isinstance(value, dict) and _says_well(value)
-    return is_well and _is_report(said)
+    is_well = facts.words is None and isinstance(value, dict) and _has_success_flag(value)
+    return is_well and _is_report(text)
 
 
 def _message(facts: Facts) -> str | None:
-    """Return the words beside an object, or those that it has itself."""
+    """Return the text beside an object, or the message in it."""
     value = facts.value
     if isinstance(value, list):
         return None
-    said = facts.message
-    if not said and isinstance(value, dict):
-        said = value.get("message")
-        if said is None and not ENGLISH_MEMBERS.keys().isdisjoint(value):
-            said = next((value[name] for name in _MESSAGES if name in value), None)
-    return in_english(said) if isinstance(said, str) else None
+    message = facts.message
+    if not message and isinstance(value, dict):
+        message = value.get("message")
+        if message is None and not ENGLISH_MEMBERS.keys().isdisjoint(value):
+            message = next((value[name] for name in _MESSAGES if name in value), None)
+    return in_english(message) if isinstance(message, str) else None
 
 
 # In the members
@@ -324,19 +324,19 @@ def reports_members(facts: Facts) -> Verdict | None:
 
 
 def _reports(facts: Facts, value: dict[str, Any]) -> bool:
-    """Whether members report an action, as far as they are all that is returned."""
+    """Whether the members of an object are the report of an action."""
     call = facts.call
     if len(value) <= _FEW and not MEMBERS.reports.isdisjoint(map(squeezed, value)):
         return True
     if call.intent == "list":
         return False
-    if (call.verbs and _tells_own_action(_payload(value), call)) or _tells_written(value, call):
+    if (call.verbs and _has_participle(_payload(value), call)) or _shows_target(value, call):
         return True
     if call.intent == "read":
         return call.words[-1:] == ("async",) and _has_begun(value, call)
-    if _has_begun(value, call) or _tells_changes(value):
+    if _has_begun(value, call) or _counts_changes(value):
         return True
-    if not _says_well(value) or (call.gives_output and not MEMBERS.output.isdisjoint(value)):
+    if not _has_success_flag(value) or (call.gives_output and not MEMBERS.output.isdisjoint(value)):
         return False
     if not MEMBERS.affected.isdisjoint(value):
         return True
@@ -347,7 +347,7 @@ def _reports(facts: Facts, value: dict[str, Any]) -> bool:
 
 
 def _gives(facts: Facts, name: str, each: Any) -> bool:
-    """Whether a member is something that was asked for, rather than how it went, where, of what."""
+    """Whether a member is requested data, rather than an outcome, a place or an echo."""
     if name in _SAYING or each is None or each in facts.arguments.values():
         return False
     if isinstance(each, bool):
@@ -356,7 +356,7 @@ def _gives(facts: Facts, name: str, each: Any) -> bool:
 
 
 def _has_text(value: dict[str, Any]) -> bool:
-    """Whether a member is a text of several lines, and no message: what was made, say."""
+    """Whether a member is a text of several lines that is not a message: what was made."""
     return any(
         isinstance(each, str) and len(each) > _LONG and "\n" in each and name not in _SAYING
         for name, each in value.items()
@@ -364,7 +364,7 @@ def _has_text(value: dict[str, Any]) -> bool:
 
 
 def _payload(value: dict[str, Any]) -> dict[str, Any]:
-    """Return what an object that says that it went well holds, or the object itself."""
+    """Return the payload of an object that reports success, else the object."""
     if MEMBERS.held.isdisjoint(value):
         return value
     inner = [value[name] for name in MEMBERS.held if isinstance(value.get(name), dict)]
@@ -372,20 +372,20 @@ def _payload(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_well(value: dict[str, Any]) -> bool:
-    """Whether a flag or the status says that it went well."""
-    return _says_well(value) or value.get("status") in _FINE
+    """Whether a flag or the status reports success."""
+    return _has_success_flag(value) or value.get("status") in _FINE
 
 
-def _says_well(value: dict[str, Any]) -> bool:
+def _has_success_flag(value: dict[str, Any]) -> bool:
     return not _DONE.isdisjoint(value) and any(
         each is True and name in _DONE for name, each in value.items()
     )
 
 
-def _tells_own_action(value: dict[str, Any], call: Call) -> bool:
+def _has_participle(value: dict[str, Any], call: Call) -> bool:
     """Whether a member, or the status, is a form of the tool's own verb: `loaded`, of `load`.
 
-    Of a tool that makes things it may be what was made: `encoded`, of `encode`.
+    For a tool that makes things a text may be the product: `encoded`, of `encode`.
     """
     status = value.get("status", value.get("state"))
     if call.intent == "make":
@@ -403,14 +403,14 @@ def _is_words(value: Any) -> bool:
     return isinstance(value, str) and _FILE.fullmatch(value) is None
 
 
-def _tells_changes(value: dict[str, Any]) -> bool:
-    """Whether all members tell what was created, updated, removed."""
+def _counts_changes(value: dict[str, Any]) -> bool:
+    """Whether all members are participles with counts or lists: `created`, `removed`."""
     are_done = bool(value) and OUTCOMES.done.issuperset(value)
     return are_done and all(isinstance(each, list | int) for each in value.values())
 
 
-def _tells_written(value: dict[str, Any], call: Call) -> bool:
-    """Whether members say what was logged, or where something was written."""
+def _shows_target(value: dict[str, Any], call: Call) -> bool:
+    """Whether members show what was logged, or where something was written."""
     is_log = call.words[-1:] == ("log",) and NAMES.getting.isdisjoint(call.words[:1])
     if is_log and value.get("logged"):
         return True
@@ -423,13 +423,15 @@ def _tells_written(value: dict[str, Any], call: Call) -> bool:
     names = [squeezed(name) for name in value]
     if not MEMBERS.written_to.isdisjoint(names):
         return True
-    said = value.get("message")
+    message = value.get("message")
     is_file = is_conversion and any(name.endswith("filepath") for name in names)
-    return is_file and isinstance(said, str) and bool(phrases.made.search(in_english(said).lower()))
+    if not is_file or not isinstance(message, str):
+        return False
+    return phrases.made.search(in_english(message).lower()) is not None
 
 
 def _has_begun(value: dict[str, Any], call: Call) -> bool:
-    """Whether a few members say that something was started, and by which id it goes on."""
+    """Whether a few members report something started, with the id under which it goes on."""
     status = value.get("status", value.get("state"))
     if not isinstance(status, str) or not MEMBERS.output.isdisjoint(value):
         return False

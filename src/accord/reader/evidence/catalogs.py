@@ -1,4 +1,4 @@
-"""Evidence that a reply is a list of tools: what they are called, what they take, what they do."""
+"""Evidence that a reply is a list of tools: their names, parameters and descriptions."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -20,11 +20,11 @@ _MOST_CHECKED: Final = 20
 
 
 def catalog(facts: Facts) -> Verdict | None:
-    """A list of tools: each with a name and what it takes or does, under any names."""
+    """A list of tools: each with a name and parameters or a description, under any names."""
     value, call = facts.value, facts.call
     is_act = call.intent == "act"
-    if type(value) is dict and not is_act and (told := _told_tools(facts, value)) is not None:
-        return told
+    if type(value) is dict and not is_act and (tools := _member_tools(facts, value)) is not None:
+        return tools
     collection = facts.find_collection()
     if collection is None or (is_act and facts.tool != CATALOG) or facts.repeats(collection):
         return None  # an action says which tools there are now
@@ -36,8 +36,9 @@ def catalog(facts: Facts) -> Verdict | None:
         nouns |= call.nouns
     if items and not call.gives_content and _are_tools(items, nouns):
         return Verdict("tool_catalog", "likely", found=collection)
-    if not _lists_tools(facts) or any(isinstance(each, dict) and "price" in each for each in items):
-        return None  # which are tools to buy
+    are_for_sale = any(isinstance(each, dict) and "price" in each for each in items)
+    if are_for_sale or not _is_for_tools(facts):
+        return None
     is_sure = path[-1:] == ("tools",) or collection.confidence == "certain"
     is_named = all(isinstance(each, str) or _name_of(each) for each in items)
     if is_named and (is_sure or is_generic(collection)):
@@ -46,7 +47,7 @@ def catalog(facts: Facts) -> Verdict | None:
 
 
 def _are_tools(items: list[Any], nouns: set[str]) -> bool:
-    """Whether items have a name, and what they take or do, as far as their noun demands."""
+    """Whether items have a name and parameters or a description, as their noun requires."""
     is_named_for = not nouns.isdisjoint(_ANY_NOUN)
     if not is_named_for and MEMBERS.tool_names.isdisjoint(map(squeezed, _members_of(items[0]))):
         return False
@@ -89,33 +90,33 @@ def _name_of(item: Any) -> str | None:
     return next((each for each in found if isinstance(each, str) and each), None)
 
 
-# Tools that are told by the members of an object
+# Tools in the members of an object
 
 
-def _told_tools(facts: Facts, value: dict[str, Any]) -> Verdict | None:
-    """The tools under a member that is named for them, or in groups by their servers."""
-    lists_tools = _lists_tools(facts)
-    nouns = NAMES.catalog if lists_tools else NAMES.catalog & facts.call.nouns
+def _member_tools(facts: Facts, value: dict[str, Any]) -> Verdict | None:
+    """The tools under a member with such a name, or in groups by their servers."""
+    is_for_tools = _is_for_tools(facts)
+    nouns = NAMES.catalog if is_for_tools else NAMES.catalog & facts.call.nouns
     if not nouns and "tools" not in value:
         return None
     named = [name for name in value if member_of(name).noun in nouns]
     for name in ["tools"] if "tools" in value else named:
-        verdict = _told_under(facts, value, name, lists_tools)
+        verdict = _tools_under(facts, value, name, is_for_tools)
         if verdict is not None:
             return verdict
-    groups = _grouped_tools(value) if lists_tools and "tools" in facts.call.words else None
+    groups = _grouped_tools(value) if is_for_tools and "tools" in facts.call.words else None
     return None if groups is None else Verdict("tool_catalog", "likely", found=groups)
 
 
-def _told_under(
-    facts: Facts, value: dict[str, Any], name: str, lists_tools: bool
+def _tools_under(
+    facts: Facts, value: dict[str, Any], name: str, is_for_tools: bool
 ) -> Verdict | None:
     """The tools that stand under a name: a list of them, or each by its name."""
     tools: Any = value[name]
     confidence: Confidence = "certain"
     found: list[Any] | None = None
     if isinstance(tools, dict):
-        is_asked = lists_tools or name != "tools" or "help" in facts.call.words
+        is_asked = is_for_tools or name != "tools" or "help" in facts.call.words
         found, confidence = entries(tools, is_held=True) if is_asked else None, "likely"
     elif isinstance(tools, list):
         is_page = name == "tools" and value.keys() <= {name, "nextCursor"}
@@ -159,7 +160,7 @@ def _in_groups(value: Mapping[str, Any], fewest: int = 2) -> list[Any] | None:
     return found
 
 
-def _lists_tools(facts: Facts) -> bool:
+def _is_for_tools(facts: Facts) -> bool:
     """Whether the tool is named for tools: `list_tools`, `tool_list`; not `tool_list_files`."""
     call = facts.call
     is_only = "tool" in call.words and NAMES.of_tools.issuperset(call.words)
@@ -169,18 +170,18 @@ def _lists_tools(facts: Facts) -> bool:
 # Tools that a text describes
 
 
-def tells_tools(told: str) -> bool:
+def begins_catalog(text: str) -> bool:
     """Whether a text begins with a heading of tools: `Available tools:`."""
-    return phrases.tools_heading.match(told) is not None
+    return phrases.tools_heading.match(text) is not None
 
 
 def kind_of_list(facts: Facts, found: Items | None) -> ResponseType:
-    """A list, or a catalog where a tool that lists tools says that these are some."""
+    """Return the type of a list in text: a catalog if its items are described tools."""
     call = facts.call
     around = (facts.told or "",) if found is None else (found.heading, found.closing)
     if "tools" in call.words and NAMES.only_tools.issuperset(call.words):
         return "tool_catalog"
-    if _lists_tools(facts) and any(phrases.a_tool.search(each.lower()) for each in around):
+    if _is_for_tools(facts) and any(phrases.a_tool.search(each.lower()) for each in around):
         return "tool_catalog"
     if found is None or not found.items or not all(map(_is_described, found.items)):
         return "list"
@@ -190,16 +191,16 @@ def kind_of_list(facts: Facts, found: Items | None) -> ResponseType:
         noun in NAMES.catalog_with_parameters and all(map(_is_signature, found.items))
     )
     is_asked = call.wants_many and plural != noun and is_catalog
-    return "tool_catalog" if is_asked or tells_tools(facts.words or "") else "list"
+    return "tool_catalog" if is_asked or begins_catalog(facts.words or "") else "list"
 
 
 def _is_signature(item: Any) -> bool:
-    """Whether an item in a text begins with a name and what it takes: `read(path)`."""
+    """Whether an item in a text begins with a signature: `read(path)`."""
     return isinstance(item, str) and phrases.signature.match(item) is not None
 
 
 def _is_described(item: Any) -> bool:
-    """Whether an item in a text is a name, and what it is for."""
+    """Whether an item in a text has a name and a description."""
     if isinstance(item, str):
         return phrases.tool_item.match(item) is not None
     return isinstance(item, dict) and not set(map(squeezed, item)).isdisjoint(_SAYS)

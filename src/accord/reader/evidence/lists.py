@@ -13,7 +13,7 @@ from accord.reader.collection import (
     nothing_in,
 )
 from accord.reader.evidence import Facts, Verdict
-from accord.reader.evidence.catalogs import kind_of_list, tells_tools
+from accord.reader.evidence.catalogs import begins_catalog, kind_of_list
 from accord.reader.items import (
     Items,
     counts_asked,
@@ -38,7 +38,7 @@ _SEARCHING: Final = ARGUMENTS.searches | {"query"}
 _SELECTING: Final = ordered("texts.selecting")
 _LISTING: Final = ordered("texts.listing")
 _FAINT: Final = words("texts.rules-of-a-log", "texts.rules-of-a-part")
-"""Kinds of items that may be a part of what is said about one thing."""
+"""Kinds of items that may be a part of the description of one thing."""
 _TABLES: Final = frozenset({"csv", "table", "columns", "data-frame"})
 _NOTHING: Final = ("[]", "{}", "null")
 _SUMMING: Final = (("summarize",), ("summarise",))
@@ -74,7 +74,7 @@ def _is_headed(items: list[Any]) -> bool:
 
 
 def _is_remark(item: Any) -> bool:
-    """Whether the only item of a list says that there is none."""
+    """Whether the only item of a list is the message that there are none."""
     if isinstance(item, dict) and len(item) == 1:
         item = item.get("message")
     return isinstance(item, str) and reports_nothing_found(item, wants_many=True)
@@ -160,8 +160,8 @@ def _says_none(value: Mapping[str, Any]) -> bool:
         return False
     if any(isinstance(each, dict | list) for each in value.values()):
         return False
-    told = (words, split_sentence(words)[1])
-    return any(reports_nothing_found(each, wants_many=True) for each in told)
+    sentences = (words, split_sentence(words)[1])
+    return any(reports_nothing_found(each, wants_many=True) for each in sentences)
 
 
 def linked(facts: Facts) -> Verdict | None:
@@ -197,7 +197,7 @@ def none_found(facts: Facts) -> Verdict | None:
 
 
 def _is_of_one(call: Call, words: str) -> bool:
-    """Whether a text that denies something says so of one thing: that it is well, or is none."""
+    """Whether a negative text is about one thing: it has no problems, or does not exist."""
     is_part = call.is_about_one and missing_noun(words) is None
     return begins(after(phrases.marks_opening, words), phrases.no_problems) or (
         is_part and not reports_nothing_below_each(words)
@@ -224,7 +224,7 @@ def nothing_listed(facts: Facts) -> Verdict | None:
 
 
 def _selects(facts: Facts) -> bool:
-    """Whether an argument says which of several things are asked for: `branch_type`."""
+    """Whether an argument selects some of several things: `branch_type`."""
     return any(name.lower().endswith(_SELECTING) for name in facts.arguments)
 
 
@@ -250,7 +250,7 @@ def itemised(facts: Facts) -> Verdict | None:
         return None
     if call.gives_content or call.gives_prose:
         return _counted(facts, words)
-    is_catalog = tells_tools(words)
+    is_catalog = begins_catalog(words)
     is_open = call.intent in ("read", "unknown") and not call.is_about_one
     is_search = is_open and not _SEARCHING.isdisjoint(facts.arguments)
     wants_list = is_catalog or call.wants_many or is_search or _opens(words.lstrip("#* \n"))
@@ -290,8 +290,8 @@ def _of_statement(items: Items, facts: Facts, word: str) -> Items:
     """Return the rows for a statement, without the line that has the name of their column."""
     if items.rule == "plain-lines" and not items.heading:
         return items._replace(items=items.items[1:], heading=items.items[0])
-    said = (each for each in facts.arguments.values() if isinstance(each, str))
-    selected = next((found[1] for each in said if (found := phrases.selected.match(each))), "")
+    given = (each for each in facts.arguments.values() if isinstance(each, str))
+    selected = next((found[1] for each in given if (found := phrases.selected.match(each))), "")
     columns = [column.strip().rpartition(".")[2] for column in selected.split(",")]
     if items.rule == "lone-name" and word in columns:
         return items._replace(items=[], heading=word)
@@ -299,7 +299,7 @@ def _of_statement(items: Items, facts: Facts, word: str) -> Items:
 
 
 def _is_of_one_thing(items: Items) -> bool:
-    """Whether labelled bullets, a table of metrics or a line of labels say what one thing has."""
+    """Whether labelled bullets, a table of metrics or a line of labels describe one thing."""
     if items.rule == "pairs":
         return len(items.items) == 1
     if items.rule == "table" and items.items:
@@ -310,7 +310,7 @@ def _is_of_one_thing(items: Items) -> bool:
 
 
 def _is_faint(items: Items, is_one: bool) -> bool:
-    """Whether items may be a part of what is said about one thing, rather than several things."""
+    """Whether items may be a part of the description of one thing, rather than several things."""
     if items.rule in _TABLES:
         return is_one and len(items.items) == 1
     if items.rule not in _FAINT or states_count(items):
@@ -320,7 +320,7 @@ def _is_faint(items: Items, is_one: bool) -> bool:
 
 
 def _counted(facts: Facts, words: str) -> Verdict | None:
-    """As many items as the heading says, of a tool that could return a document as well."""
+    """As many items as the heading states, from a tool that may also return a document."""
     call = facts.call
     is_open = call.intent == "unknown" or call.gives_prose
     if not is_open or not phrases.counted_heading.match(words):

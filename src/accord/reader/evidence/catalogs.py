@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from accord.model.response import CATALOG, ResponseType
+from accord.reader.call import Call
 from accord.reader.collection import Collection, entries, is_generic, keyed
 from accord.reader.evidence import Facts, Verdict
 from accord.reader.items import Items
@@ -33,7 +34,7 @@ def catalog(facts: Facts) -> Verdict | None:
         return Verdict("tool_catalog", found=collection)
     nouns = {member_of(path[-1]).noun} if path else set[str]()
     if call.wants_many or call.intent == "unknown" or "help" in call.words:
-        nouns |= call.nouns
+        nouns |= _nouns_of(call)
     if items and not call.gives_content and _are_tools(items, nouns):
         return Verdict("tool_catalog", "likely", found=collection)
     are_for_sale = any(isinstance(each, dict) and "price" in each for each in items)
@@ -44,6 +45,12 @@ def catalog(facts: Facts) -> Verdict | None:
     if is_named and (is_sure or is_generic(collection)):
         return Verdict("tool_catalog", "likely", found=collection)
     return None
+
+
+def _nouns_of(call: Call) -> frozenset[str]:
+    """Return the nouns that a tool is named for: the plural ones, if there are any."""
+    plurals = {word for word in call.words if word.endswith("s") and word not in NAMES.no_plural}
+    return frozenset(map(singular, plurals)) if plurals else call.nouns
 
 
 def _are_tools(items: list[Any], nouns: set[str]) -> bool:
@@ -62,8 +69,15 @@ def _are_tools(items: list[Any], nouns: set[str]) -> bool:
     if not nouns.isdisjoint(NAMES.catalog):
         return takes > most or says > most
     if not nouns.isdisjoint(NAMES.catalog_with_parameters):
-        return takes > most and (is_named or says > most)
-    return is_named and takes == says == len(few)
+        return takes > most and (is_named or says > most or all(map(_has_schema, few)))
+    is_sole = not any("name" in each for each in members)
+    return is_named and is_sole and takes == says == len(few)
+
+
+def _has_schema(item: dict[str, Any]) -> bool:
+    """Whether an item has a JSON Schema, under any of the names for parameters."""
+    takes = [each for name, each in item.items() if squeezed(name) in _TAKES]
+    return any(isinstance(each, dict) and "properties" in each for each in takes)
 
 
 def _members_of(item: Any) -> Iterable[str]:
@@ -96,7 +110,7 @@ def _name_of(item: Any) -> str | None:
 def _member_tools(facts: Facts, value: dict[str, Any]) -> Verdict | None:
     """The tools under a member with such a name, or in groups by their servers."""
     is_for_tools = _is_for_tools(facts)
-    nouns = NAMES.catalog if is_for_tools else NAMES.catalog & facts.call.nouns
+    nouns = NAMES.catalog if is_for_tools else _ANY_NOUN & facts.call.nouns
     if not nouns and "tools" not in value:
         return None
     named = [name for name in value if member_of(name).noun in nouns]
@@ -118,6 +132,9 @@ def _tools_under(
     if isinstance(tools, dict):
         is_asked = is_for_tools or name != "tools" or "help" in facts.call.words
         found, confidence = entries(tools, is_held=True) if is_asked else None, "likely"
+        is_loose = member_of(name).noun in NAMES.catalog_with_parameters
+        if found and is_loose and not _are_tools(found, {member_of(name).noun}):
+            return None
     elif isinstance(tools, list):
         is_page = name == "tools" and value.keys() <= {name, "nextCursor"}
         found = tools if is_catalog(tools) or (is_page and not tools) else None
@@ -154,9 +171,9 @@ def _in_groups(value: Mapping[str, Any], fewest: int = 2) -> list[Any] | None:
         tools = group.get("tools") if isinstance(group, dict) else group
         if not isinstance(tools, list) or not tools or member_of(name).is_generic:
             return None
-        if not all(isinstance(tool, dict) and isinstance(tool.get("name"), str) for tool in tools):
+        if not all(isinstance(tool, str) or _name_of(tool) for tool in tools):
             return None
-        found += [keyed(name, each) for each in tools]
+        found += [keyed(name, {"name": each} if isinstance(each, str) else each) for each in tools]
     return found
 
 
@@ -185,12 +202,11 @@ def kind_of_list(facts: Facts, found: Items | None) -> ResponseType:
         return "tool_catalog"
     if found is None or not found.items or not all(map(_is_described, found.items)):
         return "list"
-    plural = call.words[-1] if call.words else ""
-    noun = singular(plural)
-    is_catalog = noun in NAMES.catalog or (
-        noun in NAMES.catalog_with_parameters and all(map(_is_signature, found.items))
+    nouns = _ANY_NOUN & _nouns_of(call)
+    is_catalog = not nouns.isdisjoint(NAMES.catalog) or (
+        bool(nouns) and all(map(_is_signature, found.items))
     )
-    is_asked = call.wants_many and plural != noun and is_catalog
+    is_asked = call.wants_many and is_catalog
     return "tool_catalog" if is_asked or begins_catalog(facts.words or "") else "list"
 
 

@@ -248,9 +248,9 @@ def itemised(facts: Facts) -> Verdict | None:
     words, call = facts.words, facts.call
     if words is None or call.gives_output:
         return None
-    if call.gives_content or call.gives_prose:
+    is_catalog = begins_catalog(words) or (call.wants_many and "tools" in call.words)
+    if call.gives_content or (call.gives_prose and not is_catalog):
         return _counted(facts, words)
-    is_catalog = begins_catalog(words)
     is_open = call.intent in ("read", "unknown") and not call.is_about_one
     is_search = is_open and not _SEARCHING.isdisjoint(facts.arguments)
     wants_list = is_catalog or call.wants_many or is_search or _opens(words.lstrip("#* \n"))

@@ -132,7 +132,7 @@ def lone_item(facts: Facts) -> Verdict | None:
         return _perhaps(Collection([], dict(value), (), "guess"))
     named = named_things(value)
     if named is not None and not call.is_about_one:
-        return _perhaps(Collection(named, {}, (), "guess"))
+        return _perhaps(named)
     if call.intent != "list" or not call.is_plural:
         return None
     found = mapped(value, call.words) if "list" in call.words else None

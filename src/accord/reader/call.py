@@ -114,8 +114,9 @@ def _named_call(name: str) -> Call:
 def _described(parts: tuple[str, ...], intent: Intent, is_plural: bool) -> Call:
     """Return the properties of a tool from the words of its name, its intent and its number."""
     nouns = frozenset(map(singular, parts)) | {_NOUNS[word] for word in parts if word in _NOUNS}
+    head = _head(parts)
     is_collective = bool(parts) and (
-        parts[-1] in NAMES.collective or not NAMES.ranked.isdisjoint(parts)
+        not NAMES.collective.isdisjoint((head[-1], parts[-1])) or not NAMES.ranked.isdisjoint(parts)
     )
     gives_output = intent in ("run", "unknown") and not NAMES.shells.isdisjoint(parts)
     gives_log = not NAMES.logs.isdisjoint(parts)

@@ -340,10 +340,21 @@ def _reports(facts: Facts, value: dict[str, Any]) -> bool:
         return False
     if not MEMBERS.affected.isdisjoint(value):
         return True
+    if call.intent == "unknown" and _has_new_id(facts, value):
+        return True
     if call.intent == "unknown" and any(_gives(facts, *member) for member in value.items()):
         return False
     has_list = any(isinstance(each, list) for each in value.values())
     return not has_list and not isinstance(value.get("data"), dict)
+
+
+def _has_new_id(facts: Facts, value: dict[str, Any]) -> bool:
+    """Whether a few plain members have the id of something that no argument names."""
+    if len(value) > _FEW or not all(isinstance(each, str | int) for each in value.values()):
+        return False
+    given = set(map(squeezed, facts.arguments))
+    ids = [squeezed(name) for name in value if name.endswith(("_id", "Id"))]
+    return bool(given) and not given.issuperset(ids)
 
 
 def _gives(facts: Facts, name: str, each: Any) -> bool:

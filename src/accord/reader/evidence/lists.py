@@ -58,6 +58,8 @@ def array(facts: Facts) -> Verdict | None:
     items = facts.value
     if not isinstance(items, list):
         return None
+    if facts.call.gives_output and all(isinstance(each, str | int | float) for each in items):
+        return None  # as a program printed it
     if facts.call.wants_many and len(items) == 1 and _is_remark(items[0]):
         return _perhaps(Collection([], {"remarks": items}, (), "guess"))
     if facts.call.wants_many and len(items) > 1 and _is_headed(items):
@@ -83,7 +85,11 @@ def _is_remark(item: Any) -> bool:
 def main_array(facts: Facts) -> Verdict | None:
     """An object whose main part is one array."""
     collection, call = facts.find_collection(), facts.call
-    if collection is None or (facts.attachments and collection.path == ("content",)):
+    if (
+        collection is None
+        or isinstance(facts.value, list)
+        or (facts.attachments and collection.path == ("content",))
+    ):
         return None  # which are what is attached
     is_part = call.intent != "list" and _is_part(call, collection)
     if is_part or facts.repeats(collection):

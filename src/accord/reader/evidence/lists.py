@@ -42,6 +42,8 @@ _FAINT: Final = words("texts.rules-of-a-log", "texts.rules-of-a-part")
 _TABLES: Final = frozenset({"csv", "table", "columns", "data-frame"})
 _NOTHING: Final = ("[]", "{}", "null")
 _SUMMING: Final = (("summarize",), ("summarise",))
+_PARTS: Final = 3
+"""Objects beside an array that make it one part of several."""
 _MOST_ABOVE: Final = 6
 """Lines above a heading that has nothing below it."""
 
@@ -113,6 +115,9 @@ def _is_part(call: Call, found: Collection) -> bool:
         return False
     is_output = isinstance(found.rest.get("logs"), dict) or found.rest.get("stdout")
     if call.intent == "run" and is_output:
+        return True
+    parts = sum(isinstance(each, dict) and bool(each) for each in found.rest.values())
+    if not call.wants_many and parts >= _PARTS:
         return True
     if call.words[:1] in _SUMMING and isinstance(found.rest.get("summary"), str):
         return True

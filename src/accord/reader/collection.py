@@ -156,7 +156,7 @@ def _inmost(found: Collection, call: Call) -> Collection:
         return found._replace(items=[], rest={**found.rest, (found.path or ("",))[-1]: found.items})
     if not (call.is_query or "query" in call.words):
         return found
-    if not others and isinstance(first, list) and first and "rows" not in found.path:
+    if not others and isinstance(first, list) and first and found.path[-1:] not in ((), ("rows",)):
         return found._replace(items=first)  # what was found for the first of several queries
     if not others and isinstance(first, dict):
         name = next((each for each in ("results", "rows") if isinstance(first.get(each), list)), "")
@@ -339,7 +339,8 @@ def named_things(value: Mapping[str, Any]) -> Collection | None:
     first, *others = things.values()
     if not set(first).intersection(*others):
         return None
-    return Collection([keyed(name, each) for name, each in things.items()], rest, (), "guess")
+    items = [each if is_numbered else keyed(name, each) for name, each in things.items()]
+    return Collection(items, rest, (), "guess")
 
 
 def mapped(value: Mapping[str, Any], called: tuple[str, ...]) -> Collection | None:

@@ -22,7 +22,7 @@ _DUMPED: Final = frozenset(RESULT_NAMES) - {"meta"}
 _OF_A_DUMP: Final = frozenset({"structuredContent", "isError"})
 _KNOWN: Final = {*RESULT_NAMES, *RESULT_NAMES.values(), "content", "data"}
 _FASTMCP: Final = frozenset({"structured_content", "is_error", "data"})
-_NESTED: Final = ("resource", "annotations")
+_NESTED: Final = frozenset({"resource", "annotations"})
 _TEXTS: Final = frozenset({"text", "input_text", "output_text", "text-plain"})
 _MEDIA: Final = frozenset({"image", "audio"})
 _ADDRESSES: Final = ("url", "uri", "image_url", "file_url", "file_id")
@@ -125,18 +125,12 @@ def _wire_block(block: Any) -> Any:
     """Return a block with the names of the wire, and without members that are None."""
     if not _is_odd(block):
         return block
-    found = _wire_members(block)
-    for name in _NESTED:
-        if isinstance(found.get(name), dict):
-            found[name] = _wire_members(found[name])
-    return found
-
-
-def _wire_members(members: Mapping[str, Any]) -> dict[str, Any]:
-    found = {name: each for name, each in members.items() if each is not None}
+    found = {name: each for name, each in block.items() if each is not None}
     for name, wire in BLOCK_NAMES.items():
         if name in found:
             found.setdefault(wire, found.pop(name))
+    for name in _NESTED & found.keys():
+        found[name] = _wire_block(found[name])
     return found
 
 
@@ -210,35 +204,17 @@ def sorted_content(content: Any, notes: Notes) -> tuple[list[str], list[Mapping[
         (block,) = content
         if block.get("type") == "text" and type(block.get("text")) is str:
             return [block["text"]], []  # as nearly always
-    return _sorted(_blocks(content, notes), notes)
-
-
-def _blocks(content: Any, notes: Notes) -> list[dict[str, Any]]:
-    """What can be content; the rest is told of."""
-    if not isinstance(content, list):
-        return []
-    blocks = [
-        each
-        for each in content
-        if isinstance(each, dict) and ("text" in each or each.get("type") != "text")
-    ]
-    if len(blocks) < len(content):
-        notes.finding("content has entries that are not content blocks")
-    return blocks
-
-
-def _sorted(
-    blocks: list[dict[str, Any]], notes: Notes
-) -> tuple[list[str], list[Mapping[str, Any]]]:
-    """The texts, and what is none."""
     texts: list[str] = []
     others: list[Mapping[str, Any]] = []
-    for block in blocks:
-        if block.get("type") != "text":
+    for block in content if isinstance(content, list) else ():
+        is_text = isinstance(block, dict) and block.get("type") == "text"
+        if is_text and "text" in block:
+            text = block["text"]
+            texts.append(text if isinstance(text, str) else _as_text(text, notes))
+        elif isinstance(block, dict) and not is_text:
             others.append(block)
-            continue
-        text = block["text"]
-        texts.append(text if isinstance(text, str) else _as_text(text, notes))
+        else:
+            notes.finding("content has entries that are not content blocks")
     return texts, others
 
 

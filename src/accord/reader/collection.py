@@ -151,7 +151,7 @@ def _inmost(found: Collection, call: Call) -> Collection:
     """Return the rows of a statement that are in the only item, or below the names of columns."""
     if not found.items:
         return found
-    first, *others = found.items
+    first, others = found.items[0], found.items[1:2]
     if not others and isinstance(first, str) and _NOTHING.fullmatch(first):
         return found._replace(items=[], rest={**found.rest, (found.path or ("",))[-1]: found.items})
     if not (call.is_query or "query" in call.words):
@@ -162,7 +162,7 @@ def _inmost(found: Collection, call: Call) -> Collection:
         name = next((each for each in ("results", "rows") if isinstance(first.get(each), list)), "")
         rest = {**found.rest, **_without(first, name)}
         return Collection(first[name], rest, (*found.path, name), "certain") if name else found
-    rows = row_objects(first, others)
+    rows = row_objects(first, found.items[1:])
     if rows is None or all(isinstance(each, str) for row in rows for each in row.values()):
         return found
     return found._replace(items=rows, confidence="likely")
@@ -279,6 +279,8 @@ def _is_of_one(
 
 def _is_one_value(name: str, items: list[Any], call: Call) -> bool:
     """True if an array is one value: the lines of a text, the numbers of a measure, a pair."""
+    if items and type(items[0]) is dict:
+        return False
     kinds = set(map(type, items))
     if kinds == {str}:
         return name in MEMBERS.streams

@@ -4,7 +4,7 @@ Objects are recognised by their members; no framework is imported. Nothing of an
 the properties that are its fields and its `model_dump`.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -20,12 +20,11 @@ from accord.reader.reading import Notes
 from accord.revisions import NEWEST
 
 JSON_ATOMS: Final = frozenset({str, int, float, bool, type(None)})
-_ABSENT: Final = object()
-_JSON: Final = JSON_ATOMS | {dict, list}
+_CONTAINERS: Final = frozenset({dict, list})
+_JSON: Final = JSON_ATOMS | _CONTAINERS
 _MOST_LOOKED_AT: Final = 256  # containers
-_MOST_ITEMS: Final = 8  # of a list
+_MOST_ITEMS: Final = 3  # of a list
 _DEEPEST_GROUP: Final = 8
-_FASTMCP: Final = frozenset({"content", "structured_content", "is_error", "data"})
 _ERROR_DATA: Final = frozenset({"code", "message", "data"})
 _OTHER_RESULTS: Final = {"contents": "resources/read", "messages": "prompts/get"}
 _UNREAD: Final = (
@@ -35,24 +34,33 @@ _UNREAD: Final = (
 )
 
 
-def looks_plain(value: Any) -> bool:
-    """True if a dict or list is JSON as far as its first containers show."""
-    found = [value]
-    for number, each in enumerate(found):
-        if number >= _MOST_LOOKED_AT:
-            break
+def fault_of(value: Any) -> str | None:
+    """Return what keeps a dict or list from being JSON, as far as its first containers show.
+
+    It is "" for values that are converted without a word, and None for JSON. Containers that
+    hold one and the same other may be without end, however small they are.
+    """
+    found, seen = [value], {id(value)}
+    fault = None
+    for each in found:
         if type(each) is dict:
+            inner: Iterable[Any] = each.values()
             if not all(type(name) is str for name in each):
-                return False
-            each = each.values()  # noqa: PLW2901
-            found += [inner for inner in each if type(inner) is dict or type(inner) is list]
-        elif len(each) == 1 and type(each[0]) in (dict, list):
-            found.append(each[0])
-        elif len(each) > _MOST_ITEMS:
-            each = (*each[:_MOST_ITEMS], each[-1])  # noqa: PLW2901
-        if not _JSON.issuperset(map(type, each)):
-            return False
-    return True
+                fault = "member names that are not strings were converted"
+        else:
+            inner = each if len(each) <= _MOST_ITEMS else (*each[:_MOST_ITEMS], each[-1])
+        kinds = set(map(type, inner))
+        if not kinds <= _JSON:
+            fault = fault or ""
+        for one in inner if kinds & _CONTAINERS else ():
+            if type(one) in _CONTAINERS and one:
+                if id(one) in seen:
+                    return "parts of the value are repeated; it was copied within limits"
+                seen.add(id(one))
+                found.append(one)
+        if len(found) > _MOST_LOOKED_AT:
+            break
+    return fault
 
 
 def is_json(value: Any) -> bool:
@@ -99,14 +107,10 @@ def _of_members(members: dict[str, Any], notes: Notes) -> Any:
     notes.rule("sdk-object")
     if "raw_item" in members and "output" in members:
         members = {name: members[name] for name in ("raw_item", "output")}
-    elif members.keys() >= _FASTMCP:
-        members = {name: each for name, each in members.items() if name != "data"}
     elif members.keys() == _ERROR_DATA and type(members["code"]) is int:
         return Reply(error=as_plain(members))
-    elif members.get("_accord", _ABSENT) is None:  # a class made of a schema of ours
-        del members["_accord"]
     found = as_plain(members)
-    if MEMBER in found and found[MEMBER] is None:  # as FastMCP's client makes it of a schema
+    if MEMBER in found and found[MEMBER] is None:  # of a class made of a schema of ours
         del found[MEMBER]
     for name, method in _OTHER_RESULTS.items():
         if isinstance(found.get(name), list) and "_meta" in found:

@@ -1,6 +1,6 @@
 """Whatever a reply came in, off: bytes, an SDK's object, JSON-RPC, a workflow tool's wrapping."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -18,7 +18,7 @@ from accord.reader.blocks import (
 from accord.reader.formats.json_text import LARGE, json_in_fence, parse_json
 from accord.reader.known_shapes import Reply
 from accord.reader.messages import MARKS, message_in, result_of_parts
-from accord.reader.objects import is_json, looks_plain, of_object
+from accord.reader.objects import fault_of, is_json, of_object
 from accord.reader.reading import Notes
 
 DEEPEST: Final = 8  # wrappings within each other
@@ -33,10 +33,8 @@ _MARKED: Final = MARKS | RESULT_NAMES.keys()
 """Members that a result of the wire does not have."""
 _UNUSUAL: Final = _MARKED | {"jsonrpc"}
 _decode: Final = msgspec.json.Decoder().decode
-_WRAPPINGS: Final = ("output", "response", "json")
+_WRAPPINGS: Final = frozenset({"output", "response", "json"})
 _BINARY_SHARE: Final = 0.05
-_MOST_LOOKED_AT: Final = 64
-"""Containers that are looked at for one that comes again."""
 
 
 def unwrap(reply: Any, notes: Notes) -> Reply:
@@ -63,12 +61,10 @@ def unwrap_again(reply: Any, notes: Notes) -> Reply:
 def _from_object_held(reply: Any, notes: Notes) -> Reply:
     """What a caller holds: decoded JSON, or an object of an SDK."""
     if type(reply) is dict or type(reply) is list:
-        is_shared = not _has_one_text(reply) and repeats_itself(reply)
-        if is_shared or not looks_plain(reply):
-            if is_shared:
-                notes.finding("parts of the value are repeated; it was copied within limits")
-            elif type(reply) is dict and not all(type(name) is str for name in reply):
-                notes.finding("member names that are not strings were converted")
+        fault = fault_of(reply)
+        if fault is not None:
+            if fault:
+                notes.finding(fault)
             reply = as_plain(reply)
             parts = result_of_parts(reply) if type(reply) is list else None
             if parts is not None:
@@ -82,58 +78,24 @@ def _from_object_held(reply: Any, notes: Notes) -> Reply:
     return found if isinstance(found, Reply) else _from_value(found, notes, 0)
 
 
-def _has_one_text(reply: Any) -> bool:
-    """Whether a reply is one text and nothing else, so that nothing in it can be repeated."""
-    result = reply.get("result", reply) if type(reply) is dict else None
-    if type(result) is not dict or len(result) > 1 + ("isError" in result):
-        return False
-    return _is_usual(result) and type(result["content"][0]["text"]) is str
-
-
-def repeats_itself(value: Any) -> bool:
-    """Whether containers hold one and the same other: what is small may then be without end.
-
-    Of a list, the first two items and the last are looked at.
-    """
-    found, seen = [value], {id(value)}
-    for each in found:
-        if type(each) is dict:
-            inner: Iterable[Any] = each.values()
-        else:
-            inner = each if len(each) < 4 else (each[0], each[1], each[-1])
-        for one in inner:
-            kind = type(one)
-            if (kind is dict or kind is list) and one:
-                if id(one) in seen:
-                    return True
-                seen.add(id(one))
-                found.append(one)
-        if len(found) > _MOST_LOOKED_AT:
-            break
-    return False
-
-
 def _from_bytes(raw: bytes, notes: Notes) -> Reply:
     if raw[:1] == b"{" and len(raw) <= LARGE:
         try:
             return _from_object(_decode(raw), notes, 0)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             pass  # it is looked at more closely
+    odd, zeros = 0, raw.count(0)
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = raw.decode(errors="replace")
-        odd = text.count("\ufffd") + raw.count(0)
-        if odd > len(text) * _BINARY_SHARE or b"\0" in raw:
-            notes.finding("the reply is binary, not text")
-            notes.rule("binary", "likely")
-            return Reply(size=len(raw))
+        odd = text.count("\ufffd")
+    if zeros or odd > len(text) * _BINARY_SHARE:
+        notes.finding("the reply is binary, not text")
+        notes.rule("binary", "likely")
+        return Reply(size=len(raw))
+    if odd:
         notes.finding("the reply is not valid UTF-8")
-    else:
-        if "\0" in text:
-            notes.finding("the reply is binary, not text")
-            notes.rule("binary", "likely")
-            return Reply(size=len(raw))
     return _from_text(text, notes)
 
 
@@ -143,7 +105,7 @@ def _from_text(text: str, notes: Notes) -> Reply:
     if found:
         return _from_value(value, notes, 0)
     fenced = json_in_fence(text)
-    if fenced is not None and not isinstance(fenced.value, str) and not fenced.prose:
+    if fenced is not None and not fenced.prose:
         notes.rule("fenced-reply", "likely")
         return _from_value(fenced.value, notes, 0)
     return Reply(payload=text, is_text=True)
@@ -208,41 +170,28 @@ def _from_message(message: dict[str, Any], notes: Notes, depth: int) -> Reply:
     result = message.get("result")
     if not isinstance(result, dict):
         return _from_value(result, notes, depth + 1)
-    if _is_usual(result):
-        return Reply(result=result)
     if is_tool_result(result):
-        return (
-            _from_object(result, notes, depth + 1)
-            if "jsonrpc" in result
-            else _result(result, notes)
-        )
+        return _result(result, notes)
     return Reply(payload=result) if _OWN.isdisjoint(result) else Reply(result=result)
 
 
 def _from_list(value: list[Any], notes: Notes, depth: int) -> Reply:
-    if value and all(isinstance(item, dict) for item in value):
-        if all(map(is_block, value)):
-            notes.rule("content-blocks", "likely")
-            return _result({"content": value}, notes)
-        is_named = "type" in value[0] or "kind" in value[0]
-        if is_named and all(is_block(item) or is_foreign_block(item) for item in value):
-            notes.rule("content-blocks", "likely")
-            return Reply(result={"content": [block_of(item) for item in value]})
-        if len(value) == 1 and depth < DEEPEST:
-            (item,) = value
-            if len(item) == 1 and next(iter(item)) in _WRAPPINGS:
-                notes.rule("workflow-wrapping")
-                return _from_object(item, notes, depth + 1)
-            if "jsonrpc" in item:
-                return _from_object(item, notes, depth + 1)
-        if all("jsonrpc" in item for item in value):
-            return _from_batch(value, notes, depth)
+    if not value or not all(isinstance(item, dict) for item in value):
+        return Reply(payload=value)
+    if all(is_block(item) or is_foreign_block(item) for item in value):
+        notes.rule("content-blocks", "likely")
+        return _result({"content": list(map(block_of, value))}, notes)
+    if depth < DEEPEST and all("jsonrpc" in item for item in value):
+        return _from_batch(value, notes, depth)
+    if len(value) == 1 and value[0].keys() <= _WRAPPINGS and len(value[0]) == 1:
+        return _from_object(value[0], notes, depth)
     return Reply(payload=value)
 
 
 def _from_batch(messages: list[dict[str, Any]], notes: Notes, depth: int) -> Reply:
     replies = [each for each in messages if "result" in each or "error" in each]
-    notes.finding(f"the batch has {len(messages)} messages; the first reply is used")
+    if len(messages) > 1:
+        notes.finding(f"the batch has {len(messages)} messages; the first reply is used")
     return _from_object((replies or messages)[0], notes, depth + 1)
 
 

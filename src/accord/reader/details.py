@@ -11,7 +11,7 @@ import msgspec
 
 from accord.model.answer import Page
 from accord.model.response import META_KEY
-from accord.reader.formats.json_text import find_json, parse_json
+from accord.reader.documents import find_json, parse_json
 
 MEMBER: Final = "_accord"
 """The member of an object that has the details."""

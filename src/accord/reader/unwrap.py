@@ -15,7 +15,7 @@ from accord.reader.blocks import (
     is_lone_text,
     with_wire_names,
 )
-from accord.reader.formats.json_text import LARGE, json_in_fence, parse_json
+from accord.reader.documents import LARGE, marked_json, parse_json
 from accord.reader.known_shapes import Reply
 from accord.reader.messages import MARKS, message_in, result_of_parts
 from accord.reader.objects import fault_of, is_json, of_object
@@ -104,7 +104,7 @@ def _from_text(text: str, notes: Notes) -> Reply:
     found, value = parse_json(text, notes)
     if found:
         return _from_value(value, notes, 0)
-    fenced = json_in_fence(text)
+    fenced = marked_json(text)
     if fenced is not None and not fenced.prose:
         notes.rule("fenced-reply", "likely")
         return _from_value(fenced.value, notes, 0)

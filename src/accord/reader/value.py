@@ -8,21 +8,19 @@ import msgspec
 
 from accord.model.response import META_KEY
 from accord.reader.blocks import RESULT_NAMES, described, is_block, sorted_content
-from accord.reader.details import Detailed, details_after, split_object
-from accord.reader.formats.indented import toon_value, yaml_value
-from accord.reader.formats.json_text import (
+from accord.reader.details import details_after, split_object
+from accord.reader.documents import (
     Found,
     decoded_twice,
     find_json,
     parse_json,
     python_value,
 )
+from accord.reader.indented import toon_value, yaml_value
 from accord.reader.lexicon import MEMBERS
 from accord.reader.reading import Notes
 
 _ABSENT: Final = object()
-_FIELDS: Final = re.compile(r"\w+: [^\n]*, \w+:")
-"""What stands before a document that is but one field of several."""
 _MCP_OWN: Final = frozenset({"content", *RESULT_NAMES.values()})
 _OWN_MEMBERS: Final = "the result's own members"
 """The origin of a value that is neither in `content` nor in `structuredContent`."""
@@ -57,18 +55,25 @@ class Value(msgspec.Struct, kw_only=True):
 
 
 def find(
-    result: Mapping[str, Any], notes: Notes, *, digs: Digs = "all", is_answer: bool = True
+    result: Mapping[str, Any],
+    notes: Notes,
+    *,
+    digs: Digs = "all",
+    is_answer: bool = True,
+    where: str = "content[0].text",
 ) -> Value:
     """Return the value of a tool result, as far as its text is searched for one.
 
-    `is_answer` means that the text is the tool's own, not a document that it gives.
+    `is_answer` means that the text is the tool's own, not a document that it gives; `where` is
+    the origin of an only text.
     """
     texts, others = sorted_content(result.get("content"), notes)
     meta, structure = result.get("_meta"), result.get("structuredContent")
     beside = meta.get(META_KEY) if isinstance(meta, dict) else None
     words = details_after(texts[0], result, digs, is_answer=is_answer) if texts else None
     if words is not None:
-        texts[0], digs = words.data, _digs_for(words, digs)
+        texts[0] = words.data
+        digs = digs if words.items is None else digs or "json"  # a list, whatever the tool gives
     extras = _unknown_members(result)
     if "inputRequests" in result and result.get("resultType") == ASKING:
         asked = {name: result[name] for name in _ASKED if name in result}
@@ -76,7 +81,7 @@ def find(
     elif structure is not None:
         value = _of_structure(structure, texts, notes, digs, is_wrapped=_is_marked(meta))
     elif texts:
-        value = _of_texts(texts, notes, digs)
+        value = _of_texts(texts, notes, digs, where)
         value = _without_details(value) if words is None else value
     else:
         value = _without_text(extras, notes, has_others=bool(others))
@@ -115,19 +120,13 @@ def of_payload(
     payload: Any, is_text: bool, notes: Notes, *, digs: Digs = "all", is_answer: bool = True
 ) -> Value:
     """Return the value of what came without a tool result around it; see `find`."""
-    words = details_after(payload, {}, digs, is_answer=is_answer) if is_text else None
-    is_nested, inner = (False, None) if is_text else decoded_twice(payload)
-    if words is not None:
-        value = _of_text(words.data, "the text", notes, _digs_for(words, digs))
-        value.beside = words.details
-    elif is_text:
-        value = _without_details(_of_text(payload, "the text", notes, digs))
-    elif is_nested:
-        notes.rule("json-twice")
-        value = Value(value=inner, origin="the payload: JSON encoded twice")
-    else:
-        notes.rule("payload")
-        value = _without_details(Value(value=payload, origin="the payload"))
+    if is_text:
+        text = {"content": [{"type": "text", "text": payload}]}
+        return find(text, notes, digs=digs, is_answer=is_answer, where="the text")
+    is_nested, inner = decoded_twice(payload)
+    notes.rule("json-twice" if is_nested else "payload")
+    origin = "the payload: JSON encoded twice" if is_nested else "the payload"
+    value = _without_details(Value(value=inner, origin=origin))
     value.value = _opened(value.value, digs)
     return value
 
@@ -144,11 +143,6 @@ def _opened(value: Any, digs: Digs) -> Any:
             if found and isinstance(inner, dict | list):
                 opened[name] = inner
     return {**value, **opened} if opened else value
-
-
-def _digs_for(words: Detailed, digs: Digs) -> Digs:
-    """Search the text for JSON if the details say that it is a list, whatever the tool gives."""
-    return digs if words.items is None else digs or "json"
 
 
 def _is_marked(meta: Any) -> bool:
@@ -183,7 +177,8 @@ def _of_structure(
     value = Value(value=structure, origin="structuredContent")
     if details is not None:
         value.beside = details.details
-    is_sole = isinstance(structure, dict) and structure.keys() == {"result"}
+    is_object = isinstance(structure, dict)
+    is_sole = is_object and structure.keys() == {"result"}
     inner = structure["result"] if is_sole else _ABSENT
     if texts and _are_blocks(structure if inner is _ABSENT else inner, texts):
         return _without_details(_of_texts(texts, notes, digs))  # the blocks once more, by mistake
@@ -195,13 +190,13 @@ def _of_structure(
             value.value, value.is_text = text.value, text.is_text
     elif text is None:
         return value
-    elif isinstance(structure, dict) and list(structure.values()) == texts[:1]:
+    elif is_object and list(structure.values()) == texts[:1]:
         if not text.is_text and not text.message:
             notes.rule("json-in-structure", "likely")
             value.value = text.value
     elif text.is_text:
         value.message = text.value
-    elif text.value != structure and not _is_inside(text.value, structure):
+    elif text.value not in (structure, *(structure.values() if is_object else ())):
         notes.finding("text and structuredContent differ; structuredContent is used")
     if text is not None and not value.message and not value.is_text:
         value.message = text.message
@@ -229,38 +224,41 @@ def _repeats(text: Value | None, texts: list[str], inner: Any) -> bool:
     return [each if isinstance(item, str) else parse_json(each)[1] for each, item in pairs] == inner
 
 
-def _is_inside(part: Any, whole: Any) -> bool:
-    """A text that shows one member of the structure is no disagreement."""
-    return isinstance(whole, dict) and any(part == each for each in whole.values())
-
-
 # Several texts
 
 
-def _of_texts(texts: list[str], notes: Notes, digs: Digs) -> Value:
+def _of_texts(texts: list[str], notes: Notes, digs: Digs, where: str = "content[0].text") -> Value:
     """Return the value of texts: of the only one, an item each, or the document that one is."""
     if len(texts) == 1:
-        return _of_text(texts[0], "content[0].text", notes, digs)
+        return _of_text(texts[0], where, notes, digs)
     values = [_document(text) for text in texts]
     objects = [value for value in values if isinstance(value, dict)]
     if len(objects) == len(texts):
         notes.rule("block-per-item")
         return Value(value=objects, origin="content[*].text: one JSON object each")
     told = [i for i, value in enumerate(values) if value is not None]
+    words = [text for text, value in zip(texts, values, strict=True) if value is None]
     if len(told) == 1:
-        return _among(texts, told[0], values[told[0]], notes)
-    others = len(texts) - len(told)
-    is_most = len(told) > others or (len(told) == others and _are_alike(objects))
+        notes.rule("json-among-blocks", "likely")
+        origin = f"content[{told[0]}].text: JSON"
+        return Value(value=values[told[0]], message="\n".join(filter(None, words)), origin=origin)
+    is_most = len(told) > len(words) or (len(told) == len(words) and _are_alike(objects))
     if len(objects) == len(told) and is_most:
         notes.rule("block-per-item", "likely")
-        prose = "\n".join(text for text, value in zip(texts, values, strict=True) if value is None)
-        return Value(value=objects, message=prose, origin="content[*].text: JSON objects")
-    labelled = _labelled(texts, notes) if digs and not told else None
-    if labelled is None:
-        notes.rule("several-texts", "likely")
-        origin = "content[*].text"
-        return Value(value="\n\n".join(texts), is_text=True, origin=origin, texts=texts)
-    return labelled
+        origin = "content[*].text: JSON objects"
+        return Value(value=objects, message="\n".join(words), origin=origin)
+    text = "\n".join(texts)
+    document = find_json(text) if digs and not told else None  # `Users: […]`
+    if document is not None:
+        notes.rule("json-among-blocks", "likely")
+        return Value(
+            value=document.value,
+            message=document.prose,
+            origin="content[*].text: JSON",
+            prose=text,
+        )
+    notes.rule("several-texts", "likely")
+    return Value(value="\n\n".join(texts), is_text=True, origin="content[*].text", texts=texts)
 
 
 def _are_alike(objects: list[dict[str, Any]]) -> bool:
@@ -273,30 +271,6 @@ def _document(text: str) -> Any:
     """Return the object or list that a text is, if it is one."""
     found, value = parse_json(text)
     return value if found and isinstance(value, dict | list) else None
-
-
-def _among(texts: list[str], at: int, value: Any, notes: Notes, *prose: str) -> Value:
-    """Return the document that one of several texts is; the others are words about it."""
-    words = "\n".join(filter(None, (*prose, *texts[:at], *texts[at + 1 :])))
-    notes.rule("json-among-blocks", "likely")
-    return Value(value=value, message=words, origin=f"content[{at}].text: JSON")
-
-
-def _labelled(texts: list[str], notes: Notes) -> Value | None:
-    """Return the document or the list that only one of several texts holds: `Users: […]`."""
-    found = [
-        (i, each)
-        for i, text in enumerate(texts)
-        if (each := find_json(text)) is not None and not _FIELDS.fullmatch(each.prose)
-    ]
-    lists = [(i, each) for i, each in found if isinstance(each.value, list)]
-    for chosen in (lists, found):
-        if len(chosen) == 1:
-            ((at, document),) = chosen
-            value = _among(texts, at, document.value, notes, document.prose)
-            value.prose = "\n".join(texts)
-            return value
-    return None
 
 
 def _of_resource(block: Mapping[str, Any], text: Value, notes: Notes) -> Value:
@@ -367,10 +341,7 @@ def _decoded(text: str, where: str, notes: Notes, digs: Digs) -> Value:
 
 
 def _of_json(value: Any, where: str, notes: Notes, digs: Digs) -> Value:
-    """Return a document; of one that is only a string or `result`, the document in that."""
-    if digs and isinstance(value, dict) and value.keys() == {"result"}:
-        inner = find_json(value["result"]) if isinstance(value["result"], str) else None
-        value = value if inner is None else inner.value
+    """Return a document; of one that is only a string, the document in that."""
     is_nested, value = decoded_twice(value)
     if not is_nested and digs and isinstance(value, str) and _is_guarded(value):
         return _of_text(value, where, notes, digs)

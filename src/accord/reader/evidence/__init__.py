@@ -13,7 +13,7 @@ import msgspec
 from accord.model.response import ResponseType
 from accord.reader.call import Call
 from accord.reader.collection import Collection, collection_in
-from accord.reader.formats.json_text import parse_json
+from accord.reader.documents import parse_json
 from accord.reader.items import Items
 from accord.reader.items.lines import FRAME, unframed
 from accord.reader.lexicon import MEMBERS, is_of_list, member_of, ordered, phrases, words_of

@@ -8,10 +8,10 @@ import msgspec
 
 from accord.reader.reading import Notes
 
-_FENCE: Final = re.compile(r"^[ \t]*+```[ \t]*+([\w+-]*+)[ \t]*+\n", re.M)
-_ELEMENT: Final = re.compile(r"^[ \t]*<(json|data|results?|output|response)>[ \t]*\n", re.M)
+_OPENS: Final = re.compile(
+    r"^[ \t]*+(?:```[ \t]*+[\w+-]*+|<(?P<tag>json|data|results?|output|response)>)[ \t]*+\n", re.M
+)
 _FENCE_END: Final = re.compile(r"```[ \t]*$", re.M)
-_DATA_FENCES: Final = frozenset({"", "json", "jsonc", "json5", "javascript", "js"})
 _STARTS: Final = re.compile(r"(?:^[ \t]*|[:=][ \t]+|\uff1a[ \t]*)(?=[\[{])", re.M)
 """Where a document may begin: on a line of its own, or behind a label."""
 _BEFORE_NOTHING: Final = "\n: \uff1a"
@@ -22,7 +22,6 @@ _SHOWN: Final = re.compile(r"\[?[{(\[]'")
 """How a list or a dict begins as Python shows it."""
 _LINE_STARTS: Final = re.compile(r"^[ \t]*(?=[\[{])", re.M)
 _BETWEEN: Final = re.compile(r"\}[ \t]*\n\s*\{")
-_CUT: Final = re.compile(r"(?:\.\.\.|…)\s*[\[(]?truncated[^\n]{0,60}\Z", re.I)
 _LINE_ENDS: Final = ("\n", "\r")
 _BLANK: Final = re.compile(r"\s*")
 _MOST_TRIES: Final = 12
@@ -92,15 +91,34 @@ def find_json(text: str) -> Found | None:
         return None
     if len(text) > LARGE and _is_too_much(text):
         return None
-    return json_in_fence(text) or _in_element(text) or _several(text) or _among_prose(text)
+    return marked_json(text) or _several(text) or _among_prose(text)
+
+
+def marked_json(text: str) -> Found | None:
+    """The document in the only code block of a text, or between tags that say so: `<json>`."""
+    begin = _OPENS.search(text) if "```" in text or "</" in text else None
+    if begin is None:
+        return None
+    if begin["tag"] is None:
+        closing = _FENCE_END.search(text, begin.end())
+        at, end = (-1, -1) if closing is None else closing.span()
+    else:
+        at = text.find(f"</{begin['tag']}>", begin.end())
+        end = at + len(begin["tag"]) + len("</>")
+    prose = text[: begin.start()] + text[end:]
+    if at < 0 or len(prose) > _LONGEST_PROSE or _OPENS.search(text, end):
+        return None
+    found, value = parse_json(text[begin.end() : at])
+    if not found or not isinstance(value, dict | list):
+        return None
+    how = "JSON in a code fence" if begin["tag"] is None else "JSON in an element"
+    return Found(value, prose.strip(), how)
 
 
 def _several(text: str) -> Found | None:
     """Objects one after the other, as lines or with blank lines between; words above and below."""
-    if _BETWEEN.search(text) is None:
-        return None
-    begin = _LINE_STARTS.search(text)
-    if begin is None or begin.end() > _LONGEST_PROSE or text[begin.end()] != "{":
+    begin = None if _BETWEEN.search(text) is None else _LINE_STARTS.search(text)
+    if begin is None or begin.end() > _LONGEST_PROSE:
         return None
     objects: list[Any] = []
     at = begin.end()
@@ -110,9 +128,6 @@ def _several(text: str) -> Found | None:
             break
         objects.append(value)
         at = _BLANK.match(text, end).end()  # type: ignore[union-attr] # it matches nothing too
-    if objects and text.startswith("{", at) and _CUT.search(text, at):
-        objects.append(text[at:])
-        at = len(text)
     prose = f"{text[: begin.end()].strip()}\n{text[at:].strip()}".strip()
     if len(objects) < 2 or len(prose) > _LONGEST_PROSE:
         return None
@@ -132,42 +147,6 @@ def _next_object(text: str, at: int) -> tuple[Any, int]:
         return _scan(text, at)
     except (ValueError, RecursionError):
         return None, at
-
-
-def json_in_fence(text: str) -> Found | None:
-    """The only code block of a text, if it is JSON."""
-    if "```" not in text:
-        return None
-    begin = _FENCE.search(text)
-    end = None if begin is None else _FENCE_END.search(text, begin.end())
-    if begin is None or end is None or begin[1].lower() not in _DATA_FENCES:
-        return None
-    prose = text[: begin.start()] + text[end.end() :]
-    if len(prose) > _LONGEST_PROSE or _is_fenced(text[end.end() :]):
-        return None
-    found, value = parse_json(text[begin.end() : end.start()])
-    if not found or not isinstance(value, dict | list):
-        return None
-    return Found(value, prose.strip(), "JSON in a code fence")
-
-
-def _in_element(text: str) -> Found | None:
-    """The document between two tags that say so, on lines of their own: `<json>`."""
-    begin = _ELEMENT.search(text) if "</" in text else None
-    end = -1 if begin is None else text.find(f"</{begin[1]}>", begin.end())
-    if begin is None or end < 0:
-        return None
-    prose = text[: begin.start()] + text[end + len(begin[1]) + len("</>") :]
-    found, value = parse_json(text[begin.end() : end])
-    if not found or not isinstance(value, dict | list) or len(prose) > _LONGEST_PROSE:
-        return None
-    return Found(value, prose.strip(), "JSON in an element")
-
-
-def _is_fenced(text: str) -> bool:
-    """Whether there is a code block in a text."""
-    begin = _FENCE.search(text)
-    return begin is not None and _FENCE_END.search(text, begin.end()) is not None
 
 
 def _among_prose(text: str) -> Found | None:
@@ -197,11 +176,11 @@ def _among_prose(text: str) -> Found | None:
 def _recurs(text: str, at: int) -> bool:
     """Whether the label before a document comes again, perhaps with another number."""
     label = text[text.rfind("\n", 0, at) + 1 : at + 1]
-    if len(label) > _LEAST_LABEL and text.count(label) > 1:
-        return True
     name = label.rstrip("[{:= \t")
     stem = name.rstrip("0123456789")
-    return "" < stem < name and f"\n{text}".count(f"\n{stem}") > 1
+    if "" < stem < name:
+        return f"\n{text}".count(f"\n{stem}") > 1
+    return len(label) > _LEAST_LABEL and text.count(label) > 1
 
 
 def _document_at(text: str, at: int) -> tuple[Any, int]:
@@ -217,7 +196,7 @@ def _document_at(text: str, at: int) -> tuple[Any, int]:
         return None, -1
 
 
-def _is_apart(text: str, start: "re.Match[str]", value: Any, end: int) -> bool:
+def _is_apart(text: str, start: re.Match[str], value: Any, end: int) -> bool:
     """Whether words around a document are about it, rather than the text it is a part of."""
     at, rest = start.end(), text[end:]
     if not rest:
@@ -226,11 +205,8 @@ def _is_apart(text: str, start: "re.Match[str]", value: Any, end: int) -> bool:
         return bool(value)
     if len(rest) > _LONGEST_PROSE or rest.lstrip(" \t")[:1] not in _LINE_ENDS:
         return False
-    if not at:
-        return True
-    is_block = not start[0].strip()
     is_only = not any(map(_LINE_STARTS.search, (text[: start.start()], rest)))
-    return is_block and is_only and bool(value) and len(text) - (end - at) <= _LONGEST_PROSE
+    return not at or (is_only and bool(value) and not start[0].strip())
 
 
 def decoded_twice(value: Any) -> tuple[bool, Any]:
@@ -262,9 +238,7 @@ _TOKEN: Final = re.compile(
 )
 _LAST_COMMA: Final = re.compile(r",\s*([\]}])")
 _WORDS: Final = {"None": "null", "True": "true", "False": "false"}
-_ESCAPE: Final = re.compile(
-    r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{1,3}|.)", re.S
-)
+_ESCAPE: Final = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.S)
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "\a"}
 
 
@@ -291,7 +265,7 @@ def python_value(text: str) -> tuple[bool, Any]:
         return False, None
 
 
-def _translated(token: "re.Match[str]") -> str:
+def _translated(token: re.Match[str]) -> str:
     words = token[0]
     match token.lastgroup:
         case "string":
@@ -309,10 +283,8 @@ def _translated(token: "re.Match[str]") -> str:
     return words
 
 
-def _unescaped(escape: "re.Match[str]") -> str:
+def _unescaped(escape: re.Match[str]) -> str:
     code = escape[1]
     if code[0] in "xuU" and len(code) > 1:
         return chr(min(int(code[1:], 16), 0x10FFFF))
-    if code[0] in "01234567":
-        return chr(int(code, 8) % 0x110000)
     return _ESCAPES.get(code, "\\" + code)

@@ -2,7 +2,7 @@
 
 Details are the page, the warnings, and the marks of an incomplete answer. Data and details are one
 object: `{"result": <data>, "page": …}`, or an object with a further member `_accord`. The text of
-`prose` ends with a paragraph of sentences instead. `accord.reader.details` reads both back.
+`prose` ends with a paragraph of sentences instead. `accord.reader.known_shapes` reads both back.
 """
 
 import re

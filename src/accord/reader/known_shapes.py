@@ -1,18 +1,41 @@
-"""Replies whose shape says what they are: response-v2, the generic response, a Problem."""
+"""What Accord itself sends: response-v2, the generic response, a Problem, data with details.
 
+`plain`, `bare` and `prose` send the details of an answer with its data, in one object or as
+sentences that end the text: `accord.profiles.details` writes both.
+"""
+
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, get_args
+from typing import Any, Final, NamedTuple, get_args
 
 import msgspec
 
 from accord.model.answer import Notice, Page, Severity
 from accord.model.response import META_KEY, ResponseType
+from accord.reader.documents import find_json, parse_json
 
 _TYPES: Final = frozenset(get_args(ResponseType))
 _ENVELOPE: Final = frozenset({"success", "data", "error", "meta"})
 _LEVELS: Final[dict[str, Severity]] = {"info": "info", "error": "error"}
-_WARNINGS: Final = "_warnings"
-_META: Final = "_meta"
+_TOLD: Final = frozenset(
+    "version message wrapper pagination warnings warning_details partial truncated error".split()
+)
+"""Members of `meta` of response-v2 that are not metadata."""
+_GENERIC: Final = frozenset(
+    "toolName responseType data pagination summary status message error metadata".split()
+)
+_PAGE_TYPES: Final[dict[str, type]] = {
+    **dict.fromkeys(("offset", "limit", "total", "next_offset"), int),
+    "has_more": bool,
+    **dict.fromkeys(("cursor", "before", "after"), str),
+}
+_PAGE_NAMES: Final = {
+    "page_size": "limit",
+    "total_count": "total",
+    "hasMore": "has_more",
+    "nextOffset": "next_offset",
+}
+"""Fields of a page under the names that response-v2 and the generic response have for them."""
 
 
 class Known(msgspec.Struct, kw_only=True):
@@ -72,19 +95,22 @@ def known_shape(value: Any) -> Known | None:
 
 def problem_in(result: Mapping[str, Any]) -> Known | None:
     """Return the failure of which a writer of ours sends the whole Problem in `_meta`."""
-    meta = result.get("_meta")
-    beside = meta.get(META_KEY) if isinstance(meta, dict) else None
-    error = beside.get("error") if isinstance(beside, dict) else None
+    beside = said_beside(result) or {}
+    error, problem = beside.get("error"), beside.get("problem")
     if isinstance(error, dict) and isinstance(error.get("message"), str) and "details" in error:
         return Known(shape="problem", failure={"code": None} | error)
-    problem = beside.get("problem") if isinstance(beside, dict) else None
-    if problem is None:
-        return None
     details = problem_details(problem)
-    if details is None:
+    if details is None or not isinstance(problem, dict):
         return None
     failure = {"code": details.get("code"), "message": problem["message"], "details": details}
     return Known(shape="problem", failure=failure)
+
+
+def said_beside(result: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return what a writer of ours says in the `_meta` of a result."""
+    meta = result.get("_meta")
+    found = meta.get(META_KEY) if isinstance(meta, dict) else None
+    return found if isinstance(found, dict) else None
 
 
 def problem_details(problem: Any) -> dict[str, Any] | None:
@@ -132,107 +158,55 @@ def said_of(value: Any) -> str:
 
 def _envelope(value: Mapping[str, Any], meta: Mapping[str, Any]) -> Known:
     data = value["data"]
-    known = Known(shape="response-v2", value=data, message=_words(meta.get("message")))
-    if "wrapper" in meta and isinstance(data, dict):
-        wrapper = meta["wrapper"]
-        if wrapper is None:
-            known.value = data or None
-        elif isinstance(wrapper, str) and data.keys() == {wrapper}:
-            known.value = data[wrapper]
-    inner = data.get(_META) if isinstance(data, dict) else None
-    known.page = _pagination(meta.get("pagination")) or _pagination(
-        inner.get("pagination", inner) if isinstance(inner, dict) else None
+    members = data if isinstance(data, dict) else {}
+    inner = members.get("_meta")
+    inner = inner if isinstance(inner, dict) else {}
+    own = members.get("_warnings")
+    known = Known(
+        shape="response-v2",
+        value=_unwrapped(data, meta.get("wrapper")),
+        message=_words(meta.get("message")),
+        page=_page(meta.get("pagination")) or _page(inner.get("pagination", inner)),
+        warnings=(
+            *warnings_from(meta.get("warning_details") or meta.get("warnings")),
+            *warnings_from(own if isinstance(own, list) else None),
+        ),
+        is_partial=meta.get("partial") is True,
+        is_truncated=meta.get("truncated") is True,
+        metadata={name: each for name, each in meta.items() if name not in _TOLD},
     )
-    said = data.get(_WARNINGS) if isinstance(data, dict) else None
-    own = warnings_from(said) if isinstance(said, list) else ()
-    known.warnings = (*warnings_from(meta.get("warning_details") or meta.get("warnings")), *own)
-    known.is_partial = meta.get("partial") is True
-    known.is_truncated = meta.get("truncated") is True
-    known.metadata = {name: each for name, each in meta.items() if name not in _TOLD}
+    if data == {} and "wrapper" in meta and meta["wrapper"] is None:
+        known.value = None
     if value["success"] is False:
-        error = meta.get("error")
-        details = _details(data)
+        error, details = meta.get("error"), members
         if isinstance(error, dict):
-            details = {**error, "data": data} if data else dict(error)
+            details = {**error, "data": data} if data else error
+        elif not isinstance(data, dict) and data is not None:
+            details = {"data": data}
         code = details.get("code", details.get("error_code"))
-        known.failure = {"code": code, "message": value["error"], "details": details}
+        known.failure = {"code": code, "message": value["error"], "details": dict(details)}
     return known
 
 
-def _details(said: Any) -> dict[str, Any]:
-    if isinstance(said, dict):
-        return dict(said)
-    return {} if said is None else {"data": said}
-
-
-def _words(said: Any) -> str | None:
-    return said if isinstance(said, str) else None
-
-
-_TOLD: Final = frozenset(
-    "version message wrapper pagination warnings warning_details partial truncated error".split()
-)
-
-
-_PAGINATION: Final = {"page_size": "limit", "total_count": "total"}
-
-
-def _pagination(said: Any) -> Page | None:
-    if not isinstance(said, dict):
-        return None
-    given = {name: each for name, each in said.items() if each is not None}
-    known = _fitting({_PAGINATION.get(name) or name: each for name, each in given.items()})
-    is_said = set(said) & {"cursor", "has_more", "page_size"}
-    return Page(**known) if known or len(is_said) == 3 else None
-
-
-def _fitting(said: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a page, as far as they are what such fields can be."""
-    fields = {
-        name: _fitted(each, _OF_A_PAGE[name]) for name, each in said.items() if name in _OF_A_PAGE
-    }
-    return {name: each for name, each in fields.items() if each is not None}
-
-
-def _fitted(value: Any, kind: type) -> Any:
-    """The same as a number, a flag or a text; None if it is none."""
-    if kind is int and type(value) is float and value.is_integer():
-        return int(value)
-    if kind is str and type(value) is int:
-        return said_of(value)
-    return value if type(value) is kind else None
-
-
-_OF_A_PAGE: Final[dict[str, type]] = {
-    **dict.fromkeys(("offset", "limit", "total", "next_offset"), int),
-    "has_more": bool,
-    **dict.fromkeys(("cursor", "before", "after"), str),
-}
-
-
 def _generic(value: Mapping[str, Any]) -> Known:
-    metadata = dict(value.get("metadata") or {}) if isinstance(value.get("metadata"), dict) else {}
-    wrapper = metadata.pop("wrapper", None)
-    warnings = warnings_from(metadata.pop("warnings", None))
-    truncated = metadata.pop("truncated", None)
-    data = value.get("data")
+    given = value.get("metadata")
+    metadata = dict(given) if isinstance(given, dict) else {}
+    wrapper, warnings = metadata.pop("wrapper", None), metadata.pop("warnings", None)
     known = Known(
         shape="generic",
-        value=data,
+        value=_unwrapped(value.get("data"), wrapper),
         kind=value["responseType"],
         tool=value["toolName"],
         message=_words(value.get("message")),
-        page=_generic_page(value),
-        warnings=warnings,
+        page=_generic_page(value.get("pagination"), value.get("summary")),
+        warnings=warnings_from(warnings),
         is_partial=value.get("status") == "partial",
-        is_truncated=truncated is True,
+        is_truncated=metadata.pop("truncated", None) is True,
     )
-    if isinstance(wrapper, str) and isinstance(data, dict) and data.keys() == {wrapper}:
-        known.value = data[wrapper]
     unknown = {name: each for name, each in value.items() if name not in _GENERIC}
     known.metadata = {**metadata, **unknown}
-    error = value.get("error")
     if value["responseType"] == "error":
+        error = value.get("error")
         said = error if isinstance(error, dict) else {}
         known.failure = {
             "code": said.get("code"),
@@ -242,29 +216,271 @@ def _generic(value: Mapping[str, Any]) -> Known:
     return known
 
 
-_GENERIC: Final = frozenset(
-    """toolName responseType data pagination summary status message error metadata""".split()
-)
+def _unwrapped(data: Any, wrapper: Any) -> Any:
+    """Return the value that was put into an object, under the name that is said beside it."""
+    is_wrapped = isinstance(wrapper, str) and isinstance(data, dict) and data.keys() == {wrapper}
+    return data[wrapper] if is_wrapped else data
 
 
-def _generic_page(value: Mapping[str, Any]) -> Page | None:
-    paging, summary = value.get("pagination"), value.get("summary")
-    if not isinstance(paging, dict) and not isinstance(summary, dict):
+def _words(said: Any) -> str | None:
+    return said if isinstance(said, str) else None
+
+
+def _page(said: Any) -> Page | None:
+    """Return a page by the members of an object that are what the fields of a page can be."""
+    if not isinstance(said, dict):
         return None
-    said = paging if isinstance(paging, dict) else {}
-    total = summary.get("total") if isinstance(summary, dict) else None
-    more = said.get("hasMore", summary.get("hasMore") if isinstance(summary, dict) else None)
-    following = said.get("nextOffset")
-    is_cursor = isinstance(following, str)
-    fields = {
-        "offset": said.get("offset"),
-        "limit": said.get("limit"),
-        "total": total,
-        "has_more": more,
-        "next_offset": None if is_cursor else following,
-        "cursor": following if is_cursor else said.get("cursor"),
-        "before": said.get("before"),
-        "after": said.get("after"),
-    }
-    known = _fitting(fields)
-    return Page(**known) if known or isinstance(paging, dict) else None
+    fields: dict[str, Any] = {}
+    for member, each in said.items():
+        name = str(_PAGE_NAMES.get(member, member))
+        kind = _PAGE_TYPES.get(name)
+        if kind is int and type(each) is float and each.is_integer():
+            fields[name] = int(each)
+        elif kind is str and type(each) is int:
+            fields[name] = said_of(each)
+        elif type(each) is kind:
+            fields[name] = each
+    is_page = bool(fields) or said.keys() >= {"cursor", "has_more", "page_size"}
+    return Page(**fields) if is_page else None
+
+
+def _generic_page(paging: Any, summary: Any) -> Page | None:
+    said: dict[str, Any] = {}
+    if isinstance(summary, dict):
+        said = {name: summary.get(name) for name in ("total", "hasMore")}
+    if isinstance(paging, dict):
+        said |= paging
+        if isinstance(paging.get("nextOffset"), str):
+            said["cursor"] = paging["nextOffset"]
+    page = _page(said)
+    return Page() if page is None and isinstance(paging, dict) else page
+
+
+# Data with details
+
+MEMBER: Final = "_accord"
+"""The member of an object that has the details."""
+_DETAILS: Final = frozenset({"page", "warnings", "partial", "truncated"})
+_PAGE_FIELDS: Final = frozenset(Page.__struct_encode_fields__)
+_POSITION: Final = frozenset({"cursor", "nextOffset"})
+_NOTICE: Final = frozenset({"message", "code", "severity"})
+
+
+class Detailed(NamedTuple):
+    """Data, and the details that stood with it."""
+
+    data: Any
+    details: Mapping[str, Any]
+    is_wrapped: bool = False
+    """True if the data was the member `result` of an object."""
+    items: int | None = None
+    """How many items the data has, if sentences say so: it is then a list."""
+
+    @property
+    def plain(self) -> Any:
+        """The data as it was sent, without the details."""
+        return {"result": self.data} if self.is_wrapped else self.data
+
+    @property
+    def is_distinct(self) -> bool:
+        """True if the sentences are hardly of another author: they say how to continue, or a cut.
+
+        Paragraphs such as `Warning: …` and `3 of 10 rows.` end the texts of others too.
+        """
+        page, warnings = self.details.get("page", {}), self.details.get("warnings", ())
+        continues = page.get("hasMore") is True and not _POSITION.isdisjoint(page)
+        is_cut = "truncated" in self.details and any("code" in each for each in warnings)
+        return continues or is_cut
+
+
+def split_object(value: Any) -> Detailed | None:
+    """Return the data and details in a JSON value; None if it is not an object of both."""
+    if type(value) is not dict:
+        return None
+    inner = value.get(MEMBER)
+    if type(inner) is dict:
+        details = {name: each for name, each in inner.items() if name != MEMBER}
+        data = {name: each for name, each in value.items() if name != MEMBER}
+        if MEMBER in inner:  # the data's own
+            data[MEMBER] = inner[MEMBER]
+        return Detailed(data, details) if _are_details(details) else None
+    if len(value) < 2 or "result" not in value:
+        return None
+    details = {name: each for name, each in value.items() if name != "result"}
+    return Detailed(value["result"], details, True) if _are_details(details) else None
+
+
+def _are_details(said: Mapping[str, Any]) -> bool:
+    if not said or not said.keys() <= _DETAILS:
+        return False
+    is_flagged = said.get("partial", True) is True and said.get("truncated", True) is True
+    are_notices = "warnings" not in said or _are_notices(said["warnings"])
+    return is_flagged and are_notices and ("page" not in said or _is_page(said["page"]))
+
+
+def _is_page(said: Any) -> bool:
+    return type(said) is dict and said.keys() <= _PAGE_FIELDS and page_from(said) is not None
+
+
+def _are_notices(said: Any) -> bool:
+    return (
+        type(said) is list
+        and bool(said)
+        and all(type(each) is dict and "message" in each for each in said)
+        and all(each.keys() <= _NOTICE for each in said)
+        and all(type(part) is str for each in said for part in each.values())
+    )
+
+
+# Details in sentences
+
+_STRING: Final = r'"(?:[^"\\]|\\.)*+"'
+_COUNT: Final = r"-?\d{1,3}(?:,\d{3})*+"
+_PART: Final = re.compile(
+    rf"""
+      (?P<count>{_COUNT})(?:\ of\ (?P<total>{_COUNT}))?\ (?:rows|items)
+    | (?P<all>{_COUNT})\ in\ all
+    | offset\ (?P<offset>-?\d+)
+    | limit\ (?P<limit>-?\d+)
+    | next\ offset\ (?P<nextOffset>-?\d+)
+    | before\ (?P<before>{_STRING})
+    | after\ (?P<after>{_STRING})
+    | cursor\ (?P<cursor>{_STRING})
+    | pass\ (?:cursor\ (?P<nextCursor>{_STRING})|offset\ (?P<following>-?\d+))\ for\ the\ rest
+    | (?P<more>more\ follow)
+    | (?P<end>no\ more)
+    """,
+    re.X | re.S,
+)
+_FIELDS: Final = {"all": "total", "nextCursor": "cursor", "following": "nextOffset"}
+_HAS_MORE: Final = {"nextCursor": True, "following": True, "more": True, "end": False}
+_WARNING: Final = re.compile(
+    rf"Warning(?: (?P<code>[\w.\-]{{1,64}}|{_STRING}))?(?: \((?P<severity>info|error)\))?: (.+)",
+    re.ASCII | re.S,
+)
+_FLAGS: Final = {"partial": "Part of the work failed.", "truncated": "The data is incomplete."}
+_TITLE: Final = "Page: "
+_FIRST: Final = frozenset("-0123456789PTW")
+"""First characters of such a paragraph."""
+
+
+def split_words(text: str) -> Detailed | None:
+    """Return a text without its last paragraph, if that has the form of details in sentences.
+
+    The text of any author can end so: the caller decides whether it does.
+    """
+    if "\n" not in text:  # which takes a fraction of the search for two
+        return None
+    body, gap, paragraph = text.rpartition("\n\n")
+    if not gap or paragraph[:1] not in _FIRST:
+        return None
+    try:
+        details = _details_in(paragraph.split("\n"))
+    except (ValueError, RecursionError):  # a string or number that cannot be decoded
+        return None
+    if details is None:
+        return None
+    count = _PART.match(paragraph)
+    items = None if count is None or count["count"] is None else _decoded(count["count"])
+    return Detailed(body, details, items=items)
+
+
+def _details_in(lines: list[str]) -> dict[str, Any] | None:
+    """Return the details in lines; None unless each line is one, in the order of the writer."""
+    details: dict[str, Any] = {}
+    page = _page_in(lines[0])
+    if page:
+        details["page"] = page
+        lines = lines[1:]
+    for name, sentence in _FLAGS.items():
+        if lines and lines[0] == sentence:
+            details[name] = True
+            lines = lines[1:]
+    found = [_WARNING.fullmatch(line) for line in lines]
+    warnings = [_notice(each) for each in found if each is not None]
+    if len(warnings) < len(lines):
+        return None
+    return {**details, "warnings": warnings} if warnings else details or None
+
+
+def _notice(found: re.Match[str]) -> dict[str, Any]:
+    code, severity, message = found.groups()
+    said = {"message": _unquoted(message), "code": code and _unquoted(code), "severity": severity}
+    return {name: each for name, each in said.items() if each is not None}
+
+
+def _unquoted(text: str) -> str:
+    return msgspec.json.decode(text, type=str) if text[:1] == '"' else text
+
+
+def _decoded(said: str) -> Any:
+    return _unquoted(said) if said[:1] == '"' else int(said.replace(",", ""))
+
+
+def _page_in(line: str) -> dict[str, Any] | None:
+    """Return the page that a sentence states; None if it is not one."""
+    if line[-1:] != ".":
+        return None
+    page: dict[str, Any] = {}
+    position = len(_TITLE) if line.startswith(_TITLE) else 0
+    while (part := _PART.match(line, position)) is not None:
+        for name, said in part.groupdict().items():
+            if said is None or name == "count":
+                continue
+            if name not in ("more", "end"):
+                page[_FIELDS.get(name, name)] = _decoded(said)
+            if name in _HAS_MORE:
+                page["hasMore"] = _HAS_MORE[name]
+        position = part.end()
+        if position == len(line) - 1:
+            return page
+        if not line.startswith("; ", position):
+            return None
+        position += 2
+    return None
+
+
+def details_after(
+    text: str, result: Mapping[str, Any], digs: str, *, is_answer: bool
+) -> Detailed | None:
+    """Return a text and the details that end it; None if its last paragraph is a part of it.
+
+    Where `_meta` or the structure states details, it repeats them. In a text alone it stands behind
+    JSON, or says what others hardly say, or is all that follows one paragraph of an answer.
+    """
+    words = split_words(text)
+    if words is None or result.get("isError") is True:  # a failure has no details
+        return None
+    stated = _stated(result)
+    if stated is None:
+        are_details = _ends_with_details(words, digs, is_answer=is_answer)
+    else:
+        said = words.details
+        are_details = all(said.get(name) == (stated.get(name) or None) for name in _DETAILS)
+    return words if are_details else None
+
+
+def _stated(result: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the details that `_meta` or the structure states; None if there is neither."""
+    beside = said_beside(result)
+    if beside is not None:
+        return beside
+    structure = result.get("structuredContent")
+    found = split_object(structure)
+    if found is not None:
+        return found.details
+    return None if structure is None else {}
+
+
+def _ends_with_details(words: Detailed, digs: str, *, is_answer: bool) -> bool:
+    """True if the last paragraph of a text alone is the details of an answer."""
+    body = words.data
+    if words.is_distinct or parse_json(body)[0]:
+        return True
+    if not digs:
+        return False
+    if body.rstrip()[-1:] in ("}", "]") and find_json(body) is not None:
+        return True
+    if words.items is not None and body.rstrip().endswith("|"):  # a count of the rows of a table
+        return True
+    return is_answer and digs == "all" and "\n\n" not in body

@@ -13,8 +13,7 @@ from accord.model.answer import Answer, Encoded, Problem
 from accord.model.content import block
 from accord.model.plain import as_plain, attempt, members_of, plain_json, shown
 from accord.model.response import problem_members
-from accord.reader.details import MEMBER
-from accord.reader.known_shapes import Known, Reply, problem_details
+from accord.reader.known_shapes import MEMBER, Known, Reply, problem_details
 from accord.reader.messages import result_of_pair
 from accord.reader.reading import Notes
 from accord.revisions import NEWEST

@@ -6,9 +6,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from accord.model.response import META_KEY
 from accord.reader.blocks import RESULT_NAMES, described, is_block, sorted_content
-from accord.reader.details import details_after, split_object
 from accord.reader.documents import (
     Found,
     decoded_twice,
@@ -17,6 +15,7 @@ from accord.reader.documents import (
     python_value,
 )
 from accord.reader.indented import toon_value, yaml_value
+from accord.reader.known_shapes import details_after, said_beside, split_object
 from accord.reader.lexicon import MEMBERS
 from accord.reader.reading import Notes
 
@@ -69,7 +68,7 @@ def find(
     """
     texts, others = sorted_content(result.get("content"), notes)
     meta, structure = result.get("_meta"), result.get("structuredContent")
-    beside = meta.get(META_KEY) if isinstance(meta, dict) else None
+    beside = said_beside(result)
     words = details_after(texts[0], result, digs, is_answer=is_answer) if texts else None
     if words is not None:
         texts[0] = words.data
@@ -88,7 +87,7 @@ def find(
     value.value = _opened(value.value, digs)
     if digs and len(others) == 1 and (value.is_text or (not texts and value.value is None)):
         value = _of_resource(others[0], value, notes)
-    if isinstance(beside, dict):
+    if beside is not None:
         value.beside = beside
     elif words is not None and not value.beside:
         value.beside = words.details
@@ -124,7 +123,10 @@ def of_payload(
         text = {"content": [{"type": "text", "text": payload}]}
         return find(text, notes, digs=digs, is_answer=is_answer, where="the text")
     is_nested, inner = decoded_twice(payload)
-    notes.rule("json-twice" if is_nested else "payload")
+    if is_nested:
+        notes.rule("json-twice")
+    else:
+        notes.rule("payload")
     origin = "the payload: JSON encoded twice" if is_nested else "the payload"
     value = _without_details(Value(value=inner, origin=origin))
     value.value = _opened(value.value, digs)

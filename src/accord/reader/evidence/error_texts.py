@@ -1,236 +1,489 @@
-"""Evidence that the operation failed, in a text and in what is known of the call.
+"""Evidence that the operation failed, in a text.
 
-`says_failed` looks at the words alone; what a tool may be expected to return decides how much they
-count: of one that gives what others wrote, only what could be no document does.
+The opening of a text is graded by its words: an error, a refusal, a denial and so on (`_GRADES`).
+The kind of result that the call returns decides which grades count, how long the text may be, and
+whether it must mention the call (`_LIMITS`): what others wrote may begin with any words.
 """
 
 import re
-from collections.abc import Collection
-from typing import Final, Literal
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, Literal, NamedTuple
 
-from accord.reader.call import Call, is_action_verb
+from accord.reader.call import Call
 from accord.reader.evidence import Facts, Sign, Verdict
 from accord.reader.lexicon import NAMES, base_forms, phrases, singular, squeezed
-from accord.reader.lexicon.phrases import FRAGMENTS
+from accord.reader.lexicon.phrases import FRAGMENTS, Pattern, in_english
 from accord.reader.sentences import (
     after,
     begins,
     first_sentence,
     missing_noun,
     reports_any_action,
-    reports_completion,
     reports_each_failed,
     reports_nothing_found,
-    reports_verb,
-    split_sentence,
 )
 
 Strength = Literal["strong", "weak"]
-_ADVISING: Final = ("error: set ", "error: enable ", "error: first ")
-_INVALID: Final = ("Error: Invalid regex", "Error: Invalid pattern", "Error: Invalid argument")
+Kind = Literal["action", "thing", "list", "finding", "text"]
+"""What the call returns; `text` is what others wrote, which may contain any words."""
+Grade = Literal[
+    "error", "refusal", "technical", "missing", "absent", "denial", "rejection", "negation"
+]
 _LABEL: Final = "error"
 """What begins an error, whatever was asked for."""
 _STATUS: Final = re.compile(r"[45]\d\d")
 _PART: Final = re.compile(r"\w{3,}")
 _WORDS: Final = re.compile(r"[a-z]+")
 _QUOTES: Final = frozenset("'\"`“")
-_LONGEST_ERROR: Final = 4_000
-"""Characters of a text that is an error and no document."""
-_LONGEST_ADVICE: Final = 1_500
-"""The same where the first words only deny something, and advice comes after them."""
-_LONGEST_SHORT: Final = 700
-"""The same where a denial is anywhere in the first sentence."""
+_START: Final = 4_000
+"""Characters at the start of a text in which a failure is looked for."""
 _LONGEST_DENIAL: Final = 400
-"""Characters of a sentence that denies something, and of an error below headings."""
+"""Characters of a sentence that denies something."""
 _LONGEST_LINE: Final = 200
-"""Characters of a line that a tool says by itself, rather than of a paragraph."""
-_LONGEST_END: Final = 80
-"""Characters of a last line, or of a line of advice."""
-_LONGEST_OUTPUT: Final = 2_000
-"""Characters at the end of an output that may tell how it ended."""
-_MOST_LINES: Final = 12
-"""Lines of a refusal with its advice."""
-_MOST_SHORT_LINES: Final = 7
-"""The same where only a part of the first sentence denies something."""
+"""Characters of a line that a tool writes itself, rather than of a paragraph."""
+_END: Final = 80
+"""Characters at the end of a text that may report how it ended."""
 _MOST_HEADINGS: Final = 3
-"""Lines above an error: what was asked, of what, where."""
-_OF_A_DOCUMENT: Final = 2
-"""A text with so many headings is a document."""
+"""Lines above a failure: what was requested, of what, where."""
+_ANY_LENGTH: Final = 1 << 60
+
+
+class Limit(NamedTuple):
+    """The longest text of a grade that is a failure, and what else is required of it."""
+
+    chars: int = _ANY_LENGTH
+    lines: int = _ANY_LENGTH
+    is_own: bool = False
+    """It must mention an argument, or have a word of the tool's name."""
+    is_advised: bool = False
+    """What may be given instead must follow."""
+
+
+_ANY: Final = (Limit(),)
+_LINE: Final = (Limit(_LONGEST_LINE, 1),)
+_ADVISED: Final = Limit(is_own=True, is_advised=True)
+_REFUSAL: Final = (Limit(1_500, 12), _ADVISED)
+"""With a paragraph of advice."""
+_DENIAL: Final = (Limit(700, 7), _ADVISED)
+"""With a few lines of advice."""
+_OF_THING: Final[Mapping[Grade, tuple[Limit, ...]]] = {
+    "error": _ANY,
+    "refusal": _REFUSAL,
+    "missing": _ANY,
+    "denial": _DENIAL,
+    "rejection": _LINE,
+}
+_LIMITS: Final[Mapping[Kind, Mapping[Grade, tuple[Limit, ...]]]] = {
+    "thing": _OF_THING,
+    "action": {**_OF_THING, "negation": _DENIAL},
+    "list": {**_OF_THING, "denial": (Limit(700, 1), _ADVISED)},  # lines may be the items
+    "finding": {  # which may be bad though the call succeeded
+        "error": _ANY,
+        "technical": _LINE,
+        "missing": _ANY,
+        "absent": (Limit(_LONGEST_LINE, 1, is_own=True),),
+    },
+    "text": {
+        "error": _ANY,
+        "refusal": (Limit(700, 2, is_own=True), _ADVISED),
+        "technical": _LINE,
+        "missing": (Limit(300, 3), _ADVISED),
+        "denial": (Limit(700, 2, is_own=True), _ADVISED),
+    },
+}
+"""Grades that count for each kind of result; one of the limits must hold."""
+
+
+_UNKNOWN: Final = Facts(
+    value=None,
+    is_text=True,
+    is_error=None,
+    message=None,
+    attachments=(),
+    is_structured=False,
+    call=Call(),
+    arguments={},
+    tool=None,
+)
+"""What is known of a text that is not the reply to a call."""
 
 
 def error_text(facts: Facts) -> Verdict | None:
     """A text that is nothing but an error, or the words before a document that belongs to it."""
-    value, told = facts.value, facts.words
-    if isinstance(value, list):
-        told = _error_of_list(facts)
-        return None if told is None else facts.failed(_sign(told, value), "likely")
+    told, call = facts.words, facts.call
     if told is None:
-        return _heading_failed(facts, facts.message) if facts.message else None
+        return _failed_before(facts)
     if facts.attachments:
-        return _error_beside(facts, told)
-    if facts.call.gives_content and facts.is_structured and not reports_each_failed(told):
+        return _failed_beside(facts, told)
+    if call.gives_content and facts.is_structured and not reports_each_failed(told):
         return None
     if (code := _exit_code(facts, told)) is not None:
         return facts.failed(Sign("exit-code", told.strip(), code), "guess")
-    facts.may_fail = may_fail(told)
+    facts.may_fail = may_fail(told) or (facts.told is not told and may_fail(str(facts.told)))
     strength = _strength(facts, told) if facts.may_fail else None
-    english = facts.told
-    if strength is None and english is not None and english is not told:
-        is_line = "\n" not in english.strip() and not facts.gives_anything
-        strength = _strength(facts, english) if is_line and may_fail(english) else None
-    if strength is None:
-        return None
-    return facts.failed(_sign(told), "certain" if strength == "strong" else "likely")
+    return None if strength is None else _verdict(facts, told, strength)
 
 
-def _sign(told: str, details: object = None) -> Sign:
-    return Sign("error-text", told.strip(), None, details)
+def _verdict(facts: Facts, told: str, strength: Strength, details: Any = None) -> Verdict:
+    sign = Sign("error-text", told.strip(), None, details)
+    is_sure = strength == "strong" and details is None
+    return facts.failed(sign, "certain" if is_sure else "likely")
 
 
-def _error_beside(facts: Facts, told: str) -> Verdict | None:
-    """An error beside an image of what was there."""
+def _failed_beside(facts: Facts, told: str) -> Verdict | None:
+    """A line beside images reports a failure, of which they show the circumstances."""
     is_image = all(each.get("type") == "image" for each in facts.attachments)
     if not is_image or facts.gives_anything or "\n" in told.strip() or not may_fail(told):
         return None
     strength = says_failed(told)
-    if strength is None or (strength == "weak" and facts.call.intent != "act"):
-        return None
-    return facts.failed(_sign(told), "likely")
+    is_failure = strength == "strong" or (strength == "weak" and facts.call.intent == "act")
+    return _verdict(facts, told, "weak") if is_failure else None
 
 
-def _error_of_list(facts: Facts) -> str | None:
-    """Return the words before a list, or the only text in it, if they say what went wrong."""
-    value, heading, call = facts.value, facts.message, facts.call
-    are_texts = all(isinstance(each, str) for each in value)
-    if heading:
-        is_told = are_texts and not (facts.gives_anything or call.wants_many or call.checks)
-        is_failure = is_told and phrases.failed.match(heading) and says_failed(heading) == "strong"
-        return heading if is_failure or _is_headed_error(heading) else None
-    if len(value) != 1 or not are_texts:
-        return None
-    return value[0] if _given_says_failed(value[0], frozenset(), False) == "strong" else None
-
-
-def _heading_failed(facts: Facts, told: str) -> Verdict | None:
-    """The words before an object say that it failed, more of them if the object holds anything."""
-    call = facts.call
-    if type(facts.value) is not dict or facts.gives_anything or facts.attachments:
-        return None
-    if not _is_headed_error(told):
-        is_void = all(not each or facts.echoes(each) for each in facts.value.values())
-        is_none = reports_nothing_found(told, wants_many=True)
-        is_asked = not call.wants_many or (is_void and not is_none)
-        strength = says_failed(told, is_act=call.intent == "act") if is_asked else None
-        if strength is None or (strength == "weak" and call.intent != "act" and not is_void):
+def _failed_before(facts: Facts) -> Verdict | None:
+    """The words before a document report a failure, or the only text in a list."""
+    value, told, call = facts.value, facts.message, facts.call
+    if not told:
+        only = _only_text(value)
+        is_failure = only is not None and says_failed(only, kind="text") == "strong"
+        return _verdict(facts, str(only), "strong", value) if is_failure else None
+    if not phrases.ends_with_error.search(told[-_END:].lower()):
+        if facts.gives_anything or facts.attachments or call.checks or not may_fail(told):
             return None
-    return facts.failed(_sign(told, facts.value), "likely")
+        held = value.values() if isinstance(value, dict) else (value,)
+        is_void = all(not each or facts.echoes(each) for each in held)
+        if call.wants_many and (not is_void or reports_nothing_found(told, wants_many=True)):
+            return None
+        is_act = call.intent == "act"
+        strength = says_failed(told, kind="action" if is_act else "thing")
+        if strength is None or (strength == "weak" and not is_act and not is_void):
+            return None
+    return _verdict(facts, told, "strong", value)
 
 
-def _is_headed_error(told: str) -> bool:
-    return phrases.ends_with_error.search(told[-_LONGEST_END:].lower()) is not None
+def _only_text(value: Any) -> str | None:
+    """Return the only text in a list."""
+    is_only = isinstance(value, list) and len(value) == 1 and isinstance(value[0], str)
+    return value[0] if is_only and may_fail(value[0]) else None
 
 
 def _exit_code(facts: Facts, told: str) -> int | None:
-    """Return the exit code of what was run, if the last or the first line says it."""
+    """Return the exit code of what was run, if the last or the first line tells it."""
     if not (facts.call.intent == "run" or facts.call.gives_output):
         return None
-    found = phrases.exited.search(told.rstrip()[-_LONGEST_END:].lower())
-    found = found or phrases.begins_exited.match(told[:_LONGEST_END].lower())
+    found = phrases.exited.search(told.rstrip()[-_END:].lower())
+    found = found or phrases.begins_exited.match(told[:_END].lower())
     return None if found is None else int(found[1])
 
 
-# How much a text says that it failed, as the reply to a call
+# The strength of a text
+
+
+def may_fail(text: str) -> bool:
+    """Whether any of the words is there without which no text reports a failure."""
+    small = text[:_START].lower()
+    if FRAGMENTS.search(small) is not None:
+        return True
+    if not small.isascii() and (
+        phrases.strong.match(small) or phrases.failed_in_chinese.match(small)
+    ):
+        return True
+    return phrases.cross.match(text) is not None or phrases.errno.match(text) is not None
+
+
+def rejects_value(text: str) -> bool:
+    """Whether a text reports what is wrong with a value: `This field must be unique.`"""
+    return len(text) <= _LONGEST_DENIAL and bool(phrases.rejection.match(text.strip().lower()))
+
+
+def says_failed(text: str, *, kind: Kind = "thing") -> Strength | None:
+    """Return how strongly a text reports a failure, whatever was called."""
+    return _grade(text, kind, _UNKNOWN)
+
+
+def hints_at_failure(facts: Facts) -> bool:
+    """Whether a text denies something near its beginning, which is too little to be a failure."""
+    told = facts.words
+    if not facts.may_fail or told is None or len(told) > _REFUSAL[0].chars:
+        return False
+    is_document = facts.gives_anything and "\n" in told.strip()
+    return not is_document and begins(told, phrases.within)
 
 
 def _strength(facts: Facts, told: str) -> Strength | None:
-    call = facts.call
+    """Return how strongly a text reports a failure, as the reply to a call."""
+    told, call = told.strip(), facts.call
     if (reports_each_failed(told) and not call.is_about_errors) or (
-        call.intent == "act" and begins(told, phrases.all_failed, _LONGEST_ERROR)
+        call.intent == "act" and begins(told, phrases.all_failed, _START)
     ):
         return "strong"
-    if facts.echoes(told.strip()) or _is_about_given(facts, told):
+    if facts.echoes(told) or _is_about_given(facts, told):
         return None
-    if call.gives_log and not (facts.mentions(told) or _is_own_error(facts, told.strip())):
+    if call.gives_log and not (facts.mentions(told) or _rejects_argument(facts, told)):
         return None
-    missing, below = _missing(facts, told), _below_headings(facts, told)
-    if facts.gives_anything:
-        below = facts.texts[0] if len(facts.texts) > 1 else below
-        strength = _given_strength(facts, told, missing)
-        return strength or (_given_strength(facts, below, False) if below else None)
-    lacks_session = call.wants_many and _lacks_session(call, told)
-    if call.wants_many and facts.says_none and not lacks_session:
+    if not facts.gives_anything and facts.says_none and not _is_missed(facts, told):
         return None
-    if missing or lacks_session or _refuses(facts, told):
-        return "weak"
-    is_missed = not call.wants_many and " not found" in told and facts.mentions(told)
-    if facts.says_none and not is_missed and not phrases.failed.match(told):
-        return None
-    if call.wants_many and _denies_call(facts, told):
-        return "weak"
-    if (strength := _said(facts, told)) is not None:
-        return strength
-    if call.checks and _is_absent(facts, told.strip()):
-        return "weak"
-    is_below = below is not None and _said(facts, below) is not None
-    return "weak" if is_below or _rejects_given(facts, told.strip()) else None
+    return _grade(told, _kind(facts), facts)
 
 
-def _said(facts: Facts, told: str) -> Strength | None:
+def _kind(facts: Facts) -> Kind:
     call = facts.call
-    return says_failed(
-        told,
-        is_act=call.intent == "act",
-        checks=call.checks or _is_denial(call),
-        wants_many=call.wants_many and not call.is_query,
-        own=facts.own_words,
-    )
+    if facts.gives_anything:
+        return "text"
+    if call.checks or not NAMES.refusing.isdisjoint(call.words[:1]):
+        return "finding"
+    if call.wants_many and not call.is_query:
+        return "list"
+    return "action" if call.intent == "act" else "thing"
 
 
-def _is_denial(call: Call) -> bool:
-    """Whether the verb of a tool is one that denies: `block_user`, not `edit_block`."""
-    if call.intent in ("read", "list"):
-        return False
-    verbs = (word for word in call.words if is_action_verb(word) or word in NAMES.refusing)
-    return next(verbs, "") in NAMES.refusing
-
-
-def _refuses(facts: Facts, told: str) -> bool:
-    """Whether the call was turned down, or cannot be done before something is configured."""
-    is_act = facts.call.intent == "act"
-    if is_act and phrases.configure.search(told[:_LONGEST_DENIAL]) and not reports_completion(told):
+def _is_missed(facts: Facts, told: str) -> bool:
+    """Whether a text that reports that nothing was found reports a failure."""
+    if phrases.error_tag.match(told) or _is_missing_noun(facts, told):
         return True
-    return begins(first_sentence(told.strip()), phrases.rejected) and not reports_verb(
-        told, facts.call.verbs
-    )
+    is_named = " not found" in told and facts.mentions(told)
+    return not facts.call.wants_many and (is_named or phrases.failed.match(told) is not None)
 
 
 def _is_about_given(facts: Facts, told: str) -> bool:
-    """Whether a text is about a word that was given, and only reads like an error: `failure: …`."""
-    small = told[:_LONGEST_OUTPUT].lower()
+    """Whether a text begins with a word that was given, or has an error that was given."""
+    small = told[:_START].lower()
     for each in facts.arguments.values():
         given = str(each).lower() if type(each) in (str, int) else ""
-        if not given or given not in small or len(given) > _LONGEST_LINE:
+        if not 0 < len(given) <= _LONGEST_LINE or given not in small or given == _LABEL:
             continue
-        is_error = may_fail(given)
-        if small.startswith(given):
-            is_word = is_error and given.replace(" ", "").isalpha() and given != _LABEL
-            if _STATUS.fullmatch(given) or (is_word and phrases.defined.match(small[len(given) :])):
-                return True
-        if is_error and " " in given and says_failed(given) == "strong":
+        if small.startswith(given) and (_STATUS.fullmatch(given) or may_fail(given)):
+            return True
+        if " " in given and says_failed(given) == "strong":
             return True
     return False
 
 
-def _rejects_given(facts: Facts, line: str) -> bool:
-    """Whether a line says what is wrong with an argument: `name is required`."""
-    call = facts.call
-    if "\n" in line or len(line) > _LONGEST_LINE or call.checks:
+# The lines that may report a failure
+
+
+class Opening:
+    """A line that may report a failure, what is below it, and what is known of the call."""
+
+    def __init__(self, text: str, chars: int, kind: Kind, facts: Facts) -> None:
+        line, _, below = text.partition("\n")
+        self.line = line.rstrip()
+        self.below = below.strip()
+        self.chars = chars
+        self.kind = kind
+        self.facts = facts
+        self.first = after(phrases.marks, self.line)
+        """The line without the marks before it."""
+        english = self.first[: _LONGEST_DENIAL + 1]
+        self.small = english.lower()
+        if not english.isascii() or facts.call.is_foreign:
+            english = in_english(english, is_foreign=facts.call.is_foreign).strip()
+        self.english = english.lower()
+        self.sentence = first_sentence(english).lower()
+        """The first sentence, in English; too long for one if there is none."""
+        self.is_heading = bool(below) and line[:1] == "#"
+        self._is_own: bool | None = None
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the line mentions an argument, or has a word that the tool is named for."""
+        if self._is_own is None:
+            self._is_own = self.facts.mentions(self.line) or self._is_named()
+        return self._is_own
+
+    def _is_named(self) -> bool:
+        call = self.facts.call
+        own = frozenset(call.words[:1]) if call.gives_prose else self.facts.own_words
+        own -= NAMES.plain_verbs
+        for word in _WORDS.findall(self.small):
+            if word in own or (word.endswith("ing") and not own.isdisjoint(base_forms(word))):
+                return True
         return False
-    name, _, rest = line.partition(" ")
-    is_named = squeezed(name) in map(squeezed, facts.arguments)
-    if is_named and (rejects_value(f"it {rest}") or rejects_value(rest)):
+
+    @property
+    def is_advised(self) -> bool:
+        """Whether what may be given instead follows."""
+        return phrases.offers.match(self.below[:_LONGEST_LINE].lower()) is not None
+
+    @property
+    def is_record(self) -> bool:
+        """Whether the first lines are labelled, as those of a thing or a report are."""
+        if not self.below or not phrases.labelled.match(self.line):
+            return False
+        below = [line for line in self.below.split("\n", _MOST_HEADINGS + 1) if line.strip()]
+        is_value = phrases.bad_value.match(self.small) is not None
+        return not is_value and any(map(phrases.labelled.match, below[: _MOST_HEADINGS - 1]))
+
+    def holds(self, limit: Limit) -> bool:
+        if self.chars > limit.chars or (limit.is_advised and not self.is_advised):
+            return False
+        if self.below and limit.lines != _ANY_LENGTH:
+            below = sum(map(bool, map(str.strip, self.below.split("\n"))))
+            if below >= limit.lines:
+                return False
+        return self.is_own or not limit.is_own
+
+
+def _openings(text: str, kind: Kind, facts: Facts) -> Iterator[Opening]:
+    """Yield the first line of a text, and the first one below headings and tips."""
+    start, chars = text[:_START].strip(), len(text)
+    if not start:
+        return
+    first = opening = Opening(start, chars, kind, facts)
+    yield first
+    if kind == "text" and len(facts.texts) > 1:
+        yield Opening(facts.texts[0], 0, kind, facts)
+    for _ in range(1 if kind == "list" else _MOST_HEADINGS):
+        if opening.below and _is_heading(opening):
+            opening = Opening(opening.below, chars, kind, facts)
+    if opening is not first and not (first.is_heading and opening.is_record):
+        yield opening
+
+
+def _is_heading(opening: Opening) -> bool:
+    """Whether a line is a heading or a tip, or repeats what the tool was given under a label."""
+    if phrases.heading.match(opening.line):
         return True
-    if call.intent in ("list", "run") or call.is_about_one:
+    echo = phrases.echo.match(opening.line)
+    return echo is not None and echo[1] in opening.facts.arguments.values()
+
+
+def _grade(text: str, kind: Kind, facts: Facts) -> Strength | None:
+    """Return how strongly one of the openings of a text reports a failure."""
+    limits = _LIMITS[kind]
+    for opening in _openings(text, kind, facts):
+        for grade, has_grade in _GRADES.items():
+            if grade in limits and any(map(opening.holds, limits[grade])) and has_grade(opening):
+                return "strong" if grade == "error" else "weak"
+    return None
+
+
+# The grades
+
+
+def _is_error(opening: Opening) -> bool:
+    """An error by its first words, which does not report that something was done after all."""
+    line, small, kind = opening.line, opening.small, opening.kind
+    end = opening.below or line
+    if end[-1] == ">" and (found := phrases.element.match(f"{line}\n{opening.below}")):
+        return bool(found["bad"]) or end.endswith(f"</{found['name']}>")
+    if kind == "text" and opening.below:
+        return _is_own_error(opening)
+    if opening.is_heading:
+        return kind != "finding" and _title_failed(opening)
+    if kind == "list" and line[0] == opening.below[:1] == "[":  # lines with tags, as of a log
+        return False
+    if kind != "finding" and phrases.cross.match(line):
+        return True
+    if phrases.errno.match(opening.first) or phrases.errno.match(line):
+        return True
+    if small.startswith("usage:") and ": error: " in opening.below:
+        return True
+    if not phrases.strong.match(small):
+        is_line = kind != "text" and not opening.below and opening.english is not opening.small
+        return is_line and phrases.strong.match(opening.english) is not None
+    if reports_any_action(small) and not phrases.not_done.match(small):
+        return False
+    return kind != "text" or opening.is_own or not phrases.failed_to.match(small)
+
+
+def _is_own_error(opening: Opening) -> bool:
+    """Whether the first of several lines is an error that the call had, and no document has."""
+    small, below, facts = opening.small, opening.below, opening.facts
+    if small.startswith(("error ", "failed ", "traceback ")):
+        return phrases.strong.match(small) is not None
+    if facts.call.gives_prose and small.startswith("error: "):
+        return True
+    if not facts.mentions(opening.line + below):
+        return False
+    if small.startswith("error: "):
+        return "\n" not in below and "error" not in below.lower()
+    if phrases.cross.match(opening.line):
+        return "✅" not in below
+    return opening.is_heading and _title_failed(opening)
+
+
+def _title_failed(opening: Opening) -> bool:
+    """Whether a heading is that of a failure of the call: `# Delete failed - no such note`."""
+    found, facts = phrases.title.match(opening.small), opening.facts
+    if found is None or opening.kind == "action" or found["what"] is None:
+        return found is not None
+    return found["what"] in facts.own_words
+
+
+def _is_refusal(opening: Opening) -> bool:
+    """A denial by the first words, or the name of an error alone."""
+    sentence = opening.sentence
+    if not _is_sentence(opening) or (opening.below and sentence.rstrip().endswith(":")):
+        return False
+    if not phrases.starts.match(sentence) and not phrases.named.match(opening.first):
+        return False
+    return opening.kind != "action" or not reports_any_action(sentence)
+
+
+def _is_sentence(opening: Opening) -> bool:
+    is_short = len(opening.sentence) <= _LONGEST_DENIAL
+    return is_short and not (opening.is_record or opening.is_heading)
+
+
+def _is_technical(opening: Opening) -> bool:
+    """A failure that no thing has, but only a call."""
+    if opening.kind == "text" and phrases.bad_value.match(opening.small):
+        return True
+    return phrases.technical.match(opening.small) is not None
+
+
+def _is_missing(opening: Opening) -> bool:
+    """There is not the one thing that was requested, or that the tool acts on."""
+    return _is_missing_noun(opening.facts, opening.line)
+
+
+def _is_missing_noun(facts: Facts, told: str) -> bool:
+    call, noun = facts.call, missing_noun(told)
+    if noun is None or call.intent == "make":
+        return False
+    if call.wants_many and not facts.gives_anything:
+        is_one = singular(noun) == noun and noun not in call.nouns | NAMES.no_noun
+        return is_one and bool(phrases.advised.match(told) or begins(told, phrases.starts))
+    if call.asks_for_all and begins(told, phrases.none_of_all):
+        return False
+    if call.intent == "act" or phrases.advised.match(told):
+        return True
+    return singular(noun) == noun and (noun in call.nouns or facts.mentions(told))
+
+
+def _is_absent(opening: Opening) -> bool:
+    """What is to be checked is not there."""
+    return phrases.absent.match(opening.small) is not None
+
+
+def _is_denial(opening: Opening) -> bool:
+    """A denial anywhere in the first sentence."""
+    return _denies(opening, phrases.within)
+
+
+def _is_negation(opening: Opening) -> bool:
+    """Any negation in the first sentence."""
+    return _denies(opening, phrases.negation)
+
+
+def _denies(opening: Opening, phrase: Pattern) -> bool:
+    sentence = opening.sentence
+    if not _is_sentence(opening) or not phrase.match(_without_quotes(sentence)):
+        return False
+    return not reports_any_action(sentence)
+
+
+def _without_quotes(line: str) -> str:
+    return line if _QUOTES.isdisjoint(line) else phrases.quoted.sub("''", line)
+
+
+def _is_rejection(opening: Opening) -> bool:
+    """What was given is not accepted, by the name of the argument or by its value."""
+    line, facts = opening.line, opening.facts
+    if _rejects_argument(facts, line):
+        return True
+    if facts.call.intent in ("list", "run") or facts.call.is_about_one:
         return False
     given = [str(each) for each in facts.arguments.values() if type(each) in (str, int)]
     parts = [part for each in given for part in (each, *_PART.findall(each))]
@@ -242,337 +495,24 @@ def _rejects_given(facts: Facts, line: str) -> bool:
     return is_denied and not reports_any_action(line)
 
 
-def _below_headings(facts: Facts, told: str) -> str | None:
-    """Return the text below a few headings, which may be an error: `Weather for Oslo:\\nfailed`."""
-    if len(told) > _LONGEST_LINE * _MOST_HEADINGS + _LONGEST_DENIAL or "\n" not in told:
-        return None
-    lines = [line.strip() for line in told.strip().splitlines() if line.strip()]
-    number, most = 0, 1 if facts.call.wants_many else _MOST_HEADINGS
-    while number < min(len(lines) - 1, most) and _is_heading(facts, lines[number]):
-        number += 1
-    below = lines[number:]
-    is_long = sum(map(len, below)) > _LONGEST_DENIAL or (facts.call.wants_many and len(below) > 2)
-    if not number or is_long or sum(map(bool, map(phrases.labelled.match, below))) > 1:
-        return None
-    return "\n".join(below)
-
-
-def _is_heading(facts: Facts, line: str) -> bool:
-    """Whether a line is a heading, or repeats what the tool was given under a label."""
-    if phrases.heading.match(line):
+def _rejects_argument(facts: Facts, line: str) -> bool:
+    """Whether a line names an argument and rejects it: `name is required`, `Invalid pattern`."""
+    named = phrases.bad_argument.match(line.lower())
+    if named is not None and named["name"] in facts.arguments:
         return True
-    echo = phrases.echo.match(line)
-    return echo is not None and echo[1] in facts.arguments.values()
+    name, _, rest = line.partition(" ")
+    is_named = squeezed(name) in map(squeezed, facts.arguments)
+    return is_named and (rejects_value(f"it {rest}") or rejects_value(rest))
 
 
-def _is_own_error(facts: Facts, told: str) -> bool:
-    """Whether a line is no line of a log, but speaks of an argument by its name."""
-    if phrases.own_error.fullmatch(told) is None:
-        return False
-    names = [name for name in facts.arguments if name in told.lower()]
-    return any("_" in name for name in names) or (bool(names) and told.startswith(_INVALID))
-
-
-def _lacks_session(call: Call, told: str) -> bool:
-    """Whether what has to be there before anything can be listed is not."""
-    found = phrases.no_session.match(told.lower())
-    if found is None:
-        return False
-    what, state = found["what"], found["state"]
-    if (what or state) in call.nouns:
-        return False
-    return what is not None or (singular(state) == state and state not in NAMES.no_noun)
-
-
-def _denies_call(facts: Facts, told: str) -> bool:
-    """Whether a text begins with a sentence that denies what was asked for, and then says why."""
-    first, _, below = told.strip().partition("\n")
-    sentence, rest = split_sentence(first)
-    is_advised = bool(rest) or phrases.offers.match(below.lower()) is not None
-    return is_advised and facts.mentions(sentence) and says_failed(sentence) is not None
-
-
-def _is_absent(facts: Facts, line: str) -> bool:
-    """Whether a line says that what is to be checked is not there, or cannot be looked at."""
-    small = line.lower()
-    if "\n" in line or len(line) > _LONGEST_LINE:
-        return False
-    if phrases.technical.match(small):
-        return True
-    is_named = not facts.own_words.isdisjoint(_WORDS.findall(small))
-    return is_named and facts.mentions(line) and phrases.absent.match(small) is not None
-
-
-def _missing(facts: Facts, told: str) -> bool:
-    """Whether a text says that there is not the one thing that was asked for, or is acted on."""
-    call = facts.call
-    if call.wants_many or call.intent in ("list", "make"):
-        return False
-    if call.asks_for_all and begins(told, phrases.none_of_all):
-        return False
-    noun = missing_noun(told)
-    if noun is None and (found := phrases.none_named.match(told.strip().lower())) is not None:
-        name = found["name"].strip("'\"`.!")
-        is_given = any(str(each).lower() == name for each in facts.arguments.values())
-        return is_given and singular(found["noun"]) == found["noun"]
-    if noun is None or call.intent == "act" or phrases.advised.match(told):
-        return noun is not None
-    return singular(noun) == noun and (noun in call.nouns or facts.mentions(told))
-
-
-def hints_at_failure(facts: Facts) -> bool:
-    """Whether a text denies something near its beginning, which is too little to be a failure."""
-    told = facts.words
-    if not facts.may_fail or told is None or len(told) > _LONGEST_ADVICE:
-        return False
-    is_document = facts.gives_anything and "\n" in told.strip()
-    return not is_document and begins(told, phrases.within)
-
-
-# What a text says by its words alone
-
-
-def may_fail(text: str) -> bool:
-    """Whether any of the words is there without which no text says that something failed."""
-    small = text[:_LONGEST_ERROR].lower()
-    if FRAGMENTS.search(small) is not None:
-        return True
-    if not small.isascii() and (
-        phrases.strong.match(small) or phrases.failed_in_chinese.match(small)
-    ):
-        return True
-    return phrases.cross.match(text) is not None or phrases.error_number.match(text) is not None
-
-
-def rejects_value(text: str) -> bool:
-    """Whether a text says what is wrong with a value: `This field must be unique.`"""
-    return len(text) <= _LONGEST_DENIAL and bool(phrases.rejection.match(text.strip().lower()))
-
-
-def says_failed(
-    text: str,
-    *,
-    is_act: bool = False,
-    checks: bool = False,
-    wants_many: bool = False,
-    own: Collection[str] = (),
-) -> Strength | None:
-    """Whether a text is nothing but words that say that the operation failed.
-
-    Of a tool that acts, any sentence that denies something and reports nothing done says so; of one
-    that checks something, only what could be no finding; of one that lists, several lines may be
-    items. `own` are the words that the tool is named for.
-    """
-    words = text.strip()
-    if not words or len(words) > _LONGEST_ERROR:
-        return None
-    if words[0] == "<" and phrases.element.match(words):
-        return "strong" if _element_failed(words) else None
-    lines = [line for line in words.splitlines() if line.strip()]
-    is_titled = lines[0].startswith("#")
-    if is_titled and not checks and _title_failed(lines[0], is_act=is_act, own=own):
-        return "strong"
-    if wants_many and len(lines) > 1 and _are_tagged(lines):
-        return None
-    if words[: len("usage:")].lower() == "usage:" and ": error: " in words:
-        return "strong"
-    if is_titled and _is_record(lines[1:]):
-        return None
-    opening = _opening(lines)
-    first = after(phrases.marks, opening)
-    small = first[:_LONGEST_DENIAL].lower()
-    if _is_strong(small) or phrases.errno.match(first) or phrases.errno.match(opening):
-        return "strong"
-    if checks:
-        return "weak" if len(lines) == 1 and phrases.no_input.match(small) else None
-    if phrases.cross.match(opening):
-        return "strong"
-    return "weak" if _says_weakly(words, lines, first, is_act, wants_many) else None
-
-
-def _are_tagged(lines: list[str]) -> bool:
-    """Whether several lines begin with a label in brackets, as those of a log do."""
-    return all(line.lstrip().startswith("[") for line in lines[:2])
-
-
-def _is_strong(small: str) -> bool:
-    """Whether a line is an error by its first words, and reports nothing done after all.
-
-    What follows `error: ` may be advice, which has words of actions: `error: set confirm=true`.
-    """
-    is_sure = small.startswith(("error ", *_ADVISING))
-    return phrases.strong.match(small) is not None and (is_sure or not reports_any_action(small))
-
-
-def _says_weakly(words: str, lines: list[str], first: str, is_act: bool, wants_many: bool) -> bool:
-    """Whether the first sentence only denies something, and not much comes after it."""
-    if len(words) > _LONGEST_ADVICE or len(lines) > _MOST_LINES or _is_record(lines):
-        return False
-    sentence = first_sentence(first)
-    if len(sentence) > _LONGEST_DENIAL:
-        return False
-    is_bad = phrases.named.match(first) is not None or _begins_badly(sentence, len(lines))
-    if (is_bad and not (is_act and reports_any_action(sentence))) or phrases.code.fullmatch(words):
-        return True
-    if len(words) > _LONGEST_SHORT or len(lines) > (1 if wants_many else _MOST_SHORT_LINES):
-        return False
-    return _denies(sentence, is_act)
-
-
-def _element_failed(words: str) -> bool:
-    """Whether a text is the element of an error, or begins with the status of a failure."""
-    found = phrases.element.match(words)
-    if found is None or found["bad"]:
-        return found is not None
-    end = f"</{found['name']}>"
-    return words.find(end) == len(words) - len(end)
-
-
-def _begins_badly(sentence: str, lines: int) -> bool:
-    small = sentence.lower()
-    is_title = lines > 1 and small.rstrip().endswith(":")
-    return not is_title and phrases.starts.match(small) is not None
-
-
-def _without_quotes(line: str) -> str:
-    return line if _QUOTES.isdisjoint(line) else phrases.quoted.sub("''", line)
-
-
-def _denies(sentence: str, is_act: bool) -> bool:
-    small = _without_quotes(sentence).lower()
-    is_denied = phrases.within.match(small) or (is_act and phrases.negation.match(small))
-    return bool(is_denied) and not reports_any_action(sentence)
-
-
-def _is_record(lines: list[str]) -> bool:
-    """Whether the first lines are labelled, as those of a thing or a report are."""
-    if len(lines) < 2 or not phrases.labelled.match(lines[0]):
-        return False
-    return not phrases.bad_value.match(lines[0].lower()) and any(
-        map(phrases.labelled.match, lines[1:_MOST_HEADINGS])
-    )
-
-
-def _title_failed(line: str, *, is_act: bool, own: Collection[str]) -> bool:
-    """Whether a heading is that of a failure of the call: `# Delete failed - no such note`."""
-    found = phrases.title.match(after(phrases.marks, line)[:_LONGEST_DENIAL].lower())
-    return found is not None and (is_act or found["what"] is None or found["what"] in own)
-
-
-def _opening(lines: list[str]) -> str:
-    """Return the first line that is not a Markdown heading, unless there is nothing else."""
-    headings = sum(line.lstrip().startswith("#") for line in lines)
-    few = lines[:_MOST_HEADINGS] if headings < _OF_A_DOCUMENT else ()
-    return next((line for line in few if not line.lstrip().startswith("#")), lines[0])
-
-
-# The words of a tool that gives what others wrote, which may begin with such words too
-
-
-def _given_strength(facts: Facts, told: str, missing: bool) -> Strength | None:
-    call = facts.call
-    if (call.intent == "run" and _raised(told)) or (missing and _is_short(told)):
-        return "weak"
-    own = frozenset(call.words[:1]) if call.gives_prose else facts.own_words
-    mentions = facts.mentions(told)
-    return _given_says_failed(told, own - NAMES.plain_verbs, mentions, is_told=call.gives_prose)
-
-
-def _is_short(told: str) -> bool:
-    """Whether a text is a sentence, perhaps with some advice below it, and no document."""
-    first, _, rest = told.strip().partition("\n")
-    is_advice = len(rest) <= _LONGEST_END * 2 and "\n\n" not in rest.strip() and first[-1:] in ".!"
-    return not rest or is_advice
-
-
-def _raised(told: str) -> bool:
-    """Whether a text is the traceback of what was run, or ends with it."""
-    if phrases.traceback.match(told):
-        return True
-    is_traced = "\nTraceback (most recent call last)" in told
-    return is_traced and phrases.raised.search(told[-_LONGEST_OUTPUT:]) is not None
-
-
-def _given_says_failed(
-    text: str, own: frozenset[str], mentions: bool, *, is_told: bool = False
-) -> Strength | None:
-    """Whether a text could be no document, or speaks of the call, and says that it failed.
-
-    `own` are the words that the tool is named for, `mentions`: an argument is in the text.
-    `is_told`: the tool says it by itself, in prose.
-    """
-    words = text.strip()
-    if not words or len(words) > _LONGEST_ERROR:
-        return None
-    if words[0] == "<" and phrases.element.match(words):
-        return "strong" if _element_failed(words) else None
-    if words.endswith("</error>") and _ends_in_error(words):
-        return "strong"
-    first, _, rest = words.partition("\n")
-    opening = after(phrases.marks, first)
-    small = opening[:_LONGEST_DENIAL].lower()
-    if small.startswith("error: ") and is_told:
-        return "strong"
-    is_strong = _is_strong(small) or bool(
-        phrases.errno.match(opening) or phrases.cross.match(first)
-    )
-    is_own = mentions or _names_own(small, own)
-    if not rest.strip():
-        return _line_failed(opening, is_strong, is_own)
-    is_offered = phrases.offers.match(rest.lower()) is not None
-    if is_offered and (phrases.bad_value.match(small) or (mentions and _denies_briefly(opening))):
-        return "weak"
-    if len(words) <= _LONGEST_SHORT and phrases.cannot_give.match(small):
-        return "weak"
-    strength = _opens_badly(first, small, rest, own) if mentions else None
-    is_told_so = is_strong and is_own and small.startswith(("error ", "failed "))
-    return strength or ("strong" if is_told_so else None)
-
-
-def _line_failed(line: str, is_strong: bool, is_own: bool) -> Strength | None:
-    """The same of one line, which could be the first words of a document."""
-    small = line[:_LONGEST_DENIAL].lower()
-    if is_strong and (is_own or not phrases.failed_to.match(small)):
-        return "strong"
-    is_line = len(small) <= _LONGEST_LINE
-    if is_line and (phrases.technical.match(small) or phrases.not_working.match(small)):
-        return "weak"
-    if phrases.bad_value.match(small) or phrases.call_failed.match(small):
-        return "weak"
-    return "weak" if is_own and _denies_briefly(line) else None
-
-
-def _denies_briefly(line: str) -> bool:
-    """Whether a line that is not long begins with a sentence that denies something."""
-    sentence = first_sentence(line)
-    if len(line) > _LONGEST_SHORT or len(sentence) > _LONGEST_DENIAL:
-        return False
-    return _begins_badly(sentence, 1) or _denies(sentence, is_act=False)
-
-
-def _ends_in_error(words: str) -> bool:
-    """Whether a few labelled lines come before an error: `Contents of https://…:`."""
-    above, tag, _ = words.partition("\n<error>")
-    lines = [line for line in above.splitlines() if line.strip()]
-    is_brief = len(above) <= _LONGEST_SHORT and len(lines) <= _MOST_HEADINGS
-    return bool(tag) and is_brief and all(":" in line for line in lines)
-
-
-def _opens_badly(first: str, small: str, rest: str, own: frozenset[str]) -> Strength | None:
-    """Whether the first of several lines, which speaks of the call, says that it failed."""
-    is_brief = len(first) + len(rest) <= _LONGEST_SHORT and "\n" not in rest.strip()
-    if is_brief and small.startswith("error: ") and "error" not in rest.lower():
-        return "strong"
-    if phrases.cross.match(first) and phrases.denies.search(small) and "✅" not in rest:
-        return "strong"
-    if is_brief and phrases.failed_in_chinese.match(first):
-        return "weak"
-    return "strong" if first[0] == "#" and _title_failed(first, is_act=False, own=own) else None
-
-
-def _names_own(small: str, own: frozenset[str]) -> bool:
-    """Whether a line has a word that the tool is named for, in any form: `analyzing`."""
-    for word in _WORDS.findall(small):
-        if word in own or (word.endswith("ing") and not own.isdisjoint(base_forms(word))):
-            return True
-    return False
+_GRADES: Final[Mapping[Grade, Callable[[Opening], bool]]] = {
+    "error": _is_error,
+    "refusal": _is_refusal,
+    "technical": _is_technical,
+    "missing": _is_missing,
+    "absent": _is_absent,
+    "denial": _is_denial,
+    "rejection": _is_rejection,
+    "negation": _is_negation,
+}
+"""The functions that recognise the grades, the strongest first."""

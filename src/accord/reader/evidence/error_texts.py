@@ -59,7 +59,8 @@ class Limit(NamedTuple):
     """What may be given instead must follow."""
 
 
-_ANY: Final = (Limit(),)
+_ALWAYS: Final = Limit()
+_ANY: Final = (_ALWAYS,)
 _LINE: Final = (Limit(_LONGEST_LINE, 1),)
 _ADVISED: Final = Limit(is_own=True, is_advised=True)
 _REFUSAL: Final = (Limit(1_500, 12), _ADVISED)
@@ -303,7 +304,8 @@ class Opening:
     @property
     def is_advised(self) -> bool:
         """Whether what may be given instead follows."""
-        return phrases.offers.match(self.below[:_LONGEST_LINE].lower()) is not None
+        start = self.below[:_LONGEST_LINE].lower()
+        return bool(start) and phrases.offers.match(start) is not None
 
     @property
     def is_record(self) -> bool:
@@ -315,13 +317,15 @@ class Opening:
         return not is_value and any(map(phrases.labelled.match, below[: _MOST_HEADINGS - 1]))
 
     def holds(self, limit: Limit) -> bool:
+        if limit is _ALWAYS:
+            return True
         if self.chars > limit.chars or (limit.is_advised and not self.is_advised):
             return False
         if self.below and limit.lines != _ANY_LENGTH:
             below = sum(map(bool, map(str.strip, self.below.split("\n"))))
             if below >= limit.lines:
                 return False
-        return self.is_own or not limit.is_own
+        return not limit.is_own or self.is_own
 
 
 def _openings(text: str, kind: Kind, facts: Facts) -> Iterator[Opening]:
@@ -350,10 +354,9 @@ def _is_heading(opening: Opening) -> bool:
 
 def _grade(text: str, kind: Kind, facts: Facts) -> Strength | None:
     """Return how strongly one of the openings of a text reports a failure."""
-    limits = _LIMITS[kind]
     for opening in _openings(text, kind, facts):
-        for grade, has_grade in _GRADES.items():
-            if grade in limits and any(map(opening.holds, limits[grade])) and has_grade(opening):
+        for grade, limits, has_grade in _RULES[kind]:
+            if any(map(opening.holds, limits)) and has_grade(opening):
                 return "strong" if grade == "error" else "weak"
     return None
 
@@ -375,7 +378,8 @@ def _is_error(opening: Opening) -> bool:
         return False
     if kind != "finding" and phrases.cross.match(line):
         return True
-    if phrases.errno.match(opening.first) or phrases.errno.match(line):
+    starts = (line, opening.first) if len(line) > len(opening.first) else (line,)
+    if any(map(phrases.errno.match, starts)):
         return True
     if small.startswith("usage:") and ": error: " in opening.below:
         return True
@@ -516,3 +520,7 @@ _GRADES: Final[Mapping[Grade, Callable[[Opening], bool]]] = {
     "negation": _is_negation,
 }
 """The functions that recognise the grades, the strongest first."""
+_RULES: Final = {
+    kind: [(grade, limits[grade], has) for grade, has in _GRADES.items() if grade in limits]
+    for kind, limits in _LIMITS.items()
+}

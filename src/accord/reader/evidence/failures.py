@@ -300,7 +300,11 @@ _BY_NAME: Final[dict[str, list[Mark]]] = {}
 for _mark in MARKS:
     for _name in _mark.names:
         _BY_NAME.setdefault(_name, []).append(_mark)
-_ACCEPTED: Final = frozenset({"flag-false", "action-false", "not-found", "error-member"})
+_TELLING: Final = _BY_NAME.keys() - {"type", "kind", "name"}
+"""Members without any of which no failure is reported."""
+_ACCEPTED: Final = frozenset(
+    {"flag-false", "action-false", "not-found", "error-member", "message-failed"}
+)
 """Failures that count in the payload of an object that reports that the request was accepted."""
 
 
@@ -309,6 +313,8 @@ def failure_in(value: Any, given: Collection[Any] = ()) -> Sign | None:
     if not isinstance(value, dict) or not 0 < len(value) <= _MOST_MEMBERS:
         return None
     members = _members(value)
+    if _TELLING.isdisjoint(members):
+        return None
     if given:
         members = {
             name: each
@@ -597,8 +603,10 @@ def _results(facts: Facts) -> Sequence[Any]:
     """Return the results for several things: a list, or an object for each by its name."""
     value = facts.value
     if isinstance(value, dict) and 0 < len(value) <= _MOST_MEMBERS:
-        told = [each for each in value.values() if each and not facts.echoes(each)]
-        if all(type(each) is dict for each in told) and "id" not in value:
+        told = [each for each in value.values() if type(each) is dict]
+        if told and all(
+            type(each) is dict or not each or facts.echoes(each) for each in value.values()
+        ):
             return told
     found = facts.find_collection()
     return found.items if found else ()

@@ -76,7 +76,7 @@ def reports_completion(text: str) -> bool:
     if phrases.ticked.match(first):
         return True
     first = after(phrases.marks_before, first)
-    return bool(phrases.completion.match(first)) and not phrases.nothing_done.match(first)
+    return phrases.completion.match(first) is not None
 
 
 def reports_retrieval(text: str) -> bool:
@@ -171,33 +171,22 @@ def reports_nothing_found(text: str, *, wants_many: bool = False) -> bool:
     is_zero = wants_many and phrases.count_of_zero.match(lines[0].lower()) is not None
     if is_zero and not phrases.item_line.search(text.strip()):
         return True
-    if len(lines) <= _FEW_LINES and len(text) <= _LONGEST_REPORT:
-        return _few_report_nothing(lines, text, wants_many)
     return _opening_reports_nothing(lines, text, wants_many)
-
-
-def _few_report_nothing(lines: list[str], text: str, wants_many: bool) -> bool:
-    """Whether up to three lines, with a heading or advice among them, report nothing found."""
-    if len(lines) > 1 and (lines[0].endswith(":") or text.lstrip().startswith("#")):
-        is_advised = all(phrases.advice.fullmatch(line.lower()) for line in lines[2:])
-        return _is_nothing(lines[1 if is_advised else -1], wants_many)
-    if len(lines) > 1 and wants_many and phrases.no_items.match(lines[-1].lower()):
-        return True
-    return _is_nothing("\n".join(lines), wants_many) or _is_nothing(lines[0], wants_many)
 
 
 def _opening_reports_nothing(lines: list[str], text: str, wants_many: bool) -> bool:
     """Whether the first line, or one below a heading, reports nothing found."""
     head, *below = lines
-    is_few = wants_many and len(lines) <= _SOME_LINES
-    if is_few and phrases.no_items.match(lines[-1].lower()):
+    if wants_many and len(lines) <= _SOME_LINES and phrases.no_items.match(lines[-1].lower()):
         return True
-    if _is_nothing(head, wants_many):
-        return not any(phrases.instead.match(line.lower()) for line in below[:2])
-    is_heading = head.endswith(":") or text.lstrip().startswith("#") or phrases.label.match(head)
-    if not wants_many or not is_heading:
-        return False
-    return any(_is_nothing(line) for line in below[:_SOME_LINES])
+    is_few = len(lines) <= _FEW_LINES and len(text) <= _LONGEST_REPORT
+    is_heading = head.endswith(":") or text.lstrip().startswith("#")
+    if is_heading and is_few and below:
+        is_advised = all(phrases.advice.fullmatch(line.lower()) for line in below[1:])
+        return _is_nothing(below[0 if is_advised else -1], wants_many)
+    if _is_nothing(head, wants_many) or (is_few and _is_nothing("\n".join(lines), wants_many)):
+        return is_few or not any(phrases.instead.match(line.lower()) for line in below[:2])
+    return wants_many and is_heading and any(_is_nothing(line) for line in below[:_SOME_LINES])
 
 
 def reports_nothing_below_each(text: str) -> bool:

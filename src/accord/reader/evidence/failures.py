@@ -40,7 +40,9 @@ _TELLS: Final = MEMBERS.errors.union(_REASONS, _CODES, MEMBERS.error_names, MEMB
 """Members that only tell of a failure."""
 _OFFERS: Final = ("available", "valid", "supported", "suggested", "allowed", "known")
 """Beginnings of members that tell what could be given instead: `availableComponents`."""
-_ERROR_CLASS: Final = re.compile(r"[A-Za-z.]{0,60}(?:Error|Exception)")
+_ERROR_CLASS: Final = re.compile(r"[A-Za-z._-]{0,60}(?:error|exception)", re.I)
+_LONGEST_CODE: Final = 10
+"""Digits of a code."""
 _NAMED_CODE: Final = re.compile(r"(?!OK|SUCCESS|CREATED|ACCEPTED|DONE)[A-Z][A-Z0-9_]{3,60}")
 """`NOT_FOUND`, `E_CONFLICT`."""
 _NO: Final = ("false", "False")
@@ -149,7 +151,7 @@ def _is_no(each: Any, _: Members) -> bool:
     return each is False or each in _NO
 
 
-def _is_flag(each: Any, members: Members) -> bool:
+def _is_set(each: Any, members: Members) -> bool:
     return each is True and bool(members.get("iserror") is True or _reason_in(members))
 
 
@@ -164,23 +166,10 @@ def _is_unfound(each: Any, members: Members) -> bool:
     return each is False and not is_found
 
 
-def _is_text(each: Any, _: Members) -> bool:
-    return isinstance(each, str) and each not in _NO_ERROR and each != ""
-
-
-def _is_error_object(each: Any, members: Members) -> bool:
-    return bool(each) and (isinstance(each, dict) or (each is True and bool(_reason_in(members))))
-
-
-def _is_filled(each: Any, _: Members) -> bool:
-    return bool(each) and isinstance(each, list | dict)
-
-
-def _is_error_word(each: Any, members: Members) -> bool:
-    if not isinstance(each, str):
-        return False
-    small = each.lower()
-    return small == "error" or (small == "fail" and members.keys() <= MEMBERS.jsend)
+def _is_error_value(each: Any, members: Members) -> bool:
+    if each is True:
+        return _reason_in(members) is not None
+    return bool(each) and isinstance(each, str | dict) and each not in _NO_ERROR
 
 
 def _is_bad_word(each: Any, members: Members) -> bool:
@@ -188,8 +177,10 @@ def _is_bad_word(each: Any, members: Members) -> bool:
     if not isinstance(each, str):
         return False
     word = each.lower().replace(" ", "_").replace("-", "_")
+    if word == "error" or (word == "fail" and members.keys() <= MEMBERS.jsend):
+        return True
     is_bad = word in OUTCOMES.bad or word.endswith(_BAD_ENDS) or word.startswith(_BAD_STARTS)
-    return is_bad and (bool(_reason_in(members)) or _is_alone(members))
+    return is_bad and (_reason_in(members) is not None or _is_alone(members))
 
 
 def _is_alone(members: Members) -> bool:
@@ -197,37 +188,31 @@ def _is_alone(members: Members) -> bool:
     return sum(not _is_void(each) for each in members.values()) <= 1
 
 
-def _is_bad_number(number: Any) -> bool:
-    if isinstance(number, str) and len(number) == len("404") and number.isdecimal():
-        number = int(number)
-    return type(number) is int and number in _BAD_STATUS
+def _number(each: Any) -> int:
+    """Return a status or a code as a number; 0 if it is not one."""
+    if isinstance(each, str):
+        return int(each) if each.isdecimal() and len(each) < _LONGEST_CODE else 0
+    return each if type(each) is int else 0
 
 
 def _is_bad_status(each: Any, members: Members) -> bool:
-    if not _is_bad_number(each):
-        return False
-    return bool(_reason_in(members) or members.get("body")) or _is_alone(members)
+    is_told = _reason_in(members) or members.get("body") or _is_alone(members)
+    return _number(each) in _BAD_STATUS and bool(is_told)
 
 
 def _is_bad_code(each: Any, members: Members) -> bool:
     """Whether a code is not that of success, beside a payload that holds nothing."""
-    if not any(name in members and not members[name] for name in MEMBERS.payloads):
-        return False
-    code = int(each) if isinstance(each, str) and each.isdecimal() else each
-    return type(code) is int and code not in _GOOD_CODES and bool(_reason_in(members))
+    is_void = any(name in members and not members[name] for name in MEMBERS.payloads)
+    return is_void and _number(each) not in _GOOD_CODES and _reason_in(members) is not None
 
 
-def _has_bad_status(each: Any, members: Members) -> bool:
-    is_bad = isinstance(each, dict) and _is_bad_number(each.get("status"))
-    return is_bad and isinstance(members.get("message"), str)
-
-
-def _is_bad_response(each: Any, members: Members) -> bool:
-    """Whether a response, beside its request, has an HTTP status of 400 or more."""
-    if not isinstance(each, dict) or not isinstance(members.get("request"), dict | str):
+def _holds_bad_status(each: Any, members: Members) -> bool:
+    """Whether an object holds an HTTP status of 400 or more."""
+    if not isinstance(each, dict):
         return False
     inner = _members(each)
-    return any(_is_bad_number(inner.get(name)) for name in MEMBERS.http_statuses)
+    is_bad = any(_number(inner.get(name)) in _BAD_STATUS for name in MEMBERS.http_statuses)
+    return is_bad and ("request" in members or isinstance(members.get("message"), str))
 
 
 def _is_bad_outcome(each: Any, members: Members) -> bool:
@@ -238,26 +223,15 @@ def _is_bad_outcome(each: Any, members: Members) -> bool:
     return "error" in grades or "fatal" in grades
 
 
-def _is_documented(each: Any, members: Members) -> bool:
-    return isinstance(members.get("message"), str)
-
-
 def _is_detail(each: Any, members: Members) -> bool:
-    return isinstance(each, str | list) and len(members) == 1
+    """`{"detail": "Not found."}`; a message with the address of its documentation."""
+    is_alone = len(members) == 1 and "detail" in members
+    return isinstance(each, str | list) and (is_alone or isinstance(members.get("message"), str))
 
 
 def _is_error_type(each: Any, members: Members) -> bool:
-    is_type = isinstance(each, str) and each.lower().endswith(("error", "exception"))
+    is_type = isinstance(each, str) and _ERROR_CLASS.fullmatch(each) is not None
     return is_type and _reason_in(members, 1) is not None
-
-
-def _is_error_class(each: Any, members: Members) -> bool:
-    is_class = isinstance(each, str) and _ERROR_CLASS.fullmatch(each) is not None
-    return is_class and _reason_in(members, 1) is not None
-
-
-def _is_named(each: Any, _: Members) -> bool:
-    return bool(each) and each not in _NO_ERROR
 
 
 def _denies(each: Any, members: Members) -> bool:
@@ -275,24 +249,32 @@ def _only_tells(members: Members) -> bool:
 
 MARKS: Final = (
     Mark("flag-false", MEMBERS.success_flags, _is_no, 100, 0, 0, 0),
-    Mark("flag-is-error", MEMBERS.failure_flags, _is_flag, 100, 0, 0, 0),
+    Mark("flag-is-error", MEMBERS.failure_flags, _is_set, 100, 0, 0, 0),
     Mark("action-false", _DONE, _is_undone, 30, 0, 0, 0),
     Mark("not-found", frozenset({"found"}), _is_unfound, 30, 0, 0, 0),
-    Mark("error-member", frozenset({"error", "err"}), _is_error_object, 30, 0, 0),
-    Mark("error-member", frozenset({"error", "err"}), _is_text, 30),
-    Mark("errors-member", MEMBERS.errors, _is_filled, 10, identity=40),
-    Mark("status-error", MEMBERS.outcomes, _is_error_word, 35, identity=30),
-    Mark("status-error", MEMBERS.outcomes, _is_bad_word, 30, 6, payload=20, identity=30),
+    Mark("error-member", frozenset({"error", "err"}), _is_error_value, 30),
+    Mark(
+        "errors-member",
+        MEMBERS.errors,
+        lambda each, _: isinstance(each, list | dict) and each,
+        10,
+        identity=40,
+    ),
+    Mark("status-error", MEMBERS.outcomes, _is_bad_word, 30, 5, payload=20, identity=30),
     Mark("status-number", MEMBERS.http_statuses, _is_bad_status, 30),
     Mark("code", MEMBERS.codes, _is_bad_code, 30),
-    Mark("status-number", frozenset({"data"}), _has_bad_status, 30, payload=0),
-    Mark("exchange-failed", frozenset({"response"}), _is_bad_response, 30, 0, 0),
+    Mark("exchange-failed", frozenset({"response"}), _holds_bad_status, 30, 0, 0),
+    Mark("status-number", frozenset({"data"}), _holds_bad_status, 30, payload=0),
     Mark("outcome-error", frozenset({"issue"}), _is_bad_outcome, 30),
-    Mark("documented-message", frozenset({"documentationurl"}), _is_documented, 30),
-    Mark("detail-alone", frozenset({"detail"}), _is_detail, 10),
-    Mark("error-named", MEMBERS.error_names, _is_named, 30, container=25),
-    Mark("error-named", frozenset({"type", "kind"}), _is_error_type, 30, container=25),
-    Mark("error-named", frozenset({"name"}), _is_error_class, 30, container=25),
+    Mark("detail-alone", frozenset({"detail", "documentationurl"}), _is_detail, 10),
+    Mark(
+        "error-named",
+        MEMBERS.error_names,
+        lambda each, _: each and each not in _NO_ERROR,
+        30,
+        container=25,
+    ),
+    Mark("error-named", frozenset({"type", "kind", "name"}), _is_error_type, 30, container=25),
     Mark("message-failed", frozenset({"message", "msg"}), _denies, 30, container=25, identity=30),
 )
 """In order: the first one that is there gives its name to the failure."""
@@ -388,7 +370,8 @@ def _only_reports(each: Any) -> bool:
 
 def _is_beside(name: str, each: Any) -> bool:
     """Whether a member stands beside a failure, rather than for something that was achieved."""
-    return _is_void(each) or name in MEMBERS.advice or name.startswith(_OFFERS)
+    is_advice = name in MEMBERS.advice or name.startswith(_OFFERS)
+    return _is_void(each) or (is_advice and each is not True)
 
 
 def _is_void(each: Any) -> bool:
@@ -414,7 +397,7 @@ def payload_failed(facts: Facts) -> Verdict | None:
     sign = failure_in(value, facts.arguments.values())
     if sign is None:
         sign = _exit_code(value, call) or _rejected_members(value, call)
-        sign = sign or _missed(value, call) or _only_failure(facts)
+        sign = sign or _only_failure(facts)
         return None if sign is None else facts.failed(sign, sign.confidence)
     counts = _counts(value)
     if counts is not None and counts[0] > 0:
@@ -489,15 +472,6 @@ def _rejected_members(value: Mapping[str, Any], call: Call) -> Sign | None:
 
 def _rejects(why: Any) -> bool:
     return isinstance(why, str) and rejects_value(why)
-
-
-def _missed(value: Mapping[str, Any], call: Call) -> Sign | None:
-    """The status is that something is not there, which an action was for."""
-    status, why = value.get("status"), value.get("message")
-    is_missed = call.intent == "act" and isinstance(status, str) and squeezed(status) == "notfound"
-    if not is_missed or not isinstance(why, str):
-        return None
-    return Sign("status-error", why, str(status), dict(value), "likely")
 
 
 def _only_failure(facts: Facts) -> Sign | None:
@@ -629,7 +603,11 @@ def _end_of(item: Mapping[str, Any]) -> bool | None:
     if isinstance(status, str) and status.lower() in OUTCOMES.bad | OUTCOMES.fine:
         return status.lower() not in OUTCOMES.bad
     is_why = isinstance(error, dict) or (isinstance(error, str) and " " in error.strip())
-    if is_why or item.get("found") is False or (len(item) < _FEWER and _is_named(error, item)):
+    if (
+        is_why
+        or item.get("found") is False
+        or (len(item) < _FEWER and error and error not in _NO_ERROR)
+    ):
         return False
     return None
 

@@ -168,13 +168,23 @@ def _in_groups(value: Mapping[str, Any], fewest: int = 2) -> list[Any] | None:
         return None
     found: list[Any] = []
     for name, group in value.items():
-        tools = group.get("tools") if isinstance(group, dict) else group
+        tools = _tools_of(group) if isinstance(group, dict) else group
         if not isinstance(tools, list) or not tools or member_of(name).is_generic:
             return None
         if not all(isinstance(tool, str) or _name_of(tool) for tool in tools):
             return None
         found += [keyed(name, {"name": each} if isinstance(each, str) else each) for each in tools]
     return found
+
+
+def _tools_of(group: dict[str, Any]) -> Any:
+    """Return the tools that a group holds, or the group if it is a tool; None if it is neither."""
+    held = [each for name, each in group.items() if member_of(name).noun == "tool"]
+    if len(held) == 1 and isinstance(held[0], list):
+        return held[0]
+    names = set(map(squeezed, group))
+    is_tool = not MEMBERS.tool_names.isdisjoint(names) and not names.isdisjoint(_SAYS)
+    return [group] if is_tool else None
 
 
 def _is_for_tools(facts: Facts) -> bool:

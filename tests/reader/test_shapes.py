@@ -126,7 +126,7 @@ def test_the_page_about_reading_shows_texts_that_are_lists(rule: str, example: s
     assert read(text, "list_things").rules[-1] == rule
 
 
-MAKING = {"Items", "Run", "cut", "framed"}
+MAKING = {"Items", "Cut", "framed"}
 """Calls that make items, with the name of the pattern."""
 
 

@@ -1,7 +1,7 @@
 """Lines of a text as tokens, and the words around items: headings, counts, closing remarks."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from accord.reader.lexicon import ordered
@@ -55,12 +55,10 @@ class Line(NamedTuple):
     """The mark itself; of a rule its sign, if it is one sign again and again."""
     words: str
     """What stands behind the mark, or the whole line without blanks around it."""
-
-    @property
-    def key(self) -> str | None:
-        """The label that a line begins with: `Name` of `Name: Ada` and of `- **Name:** Ada`."""
-        label = LABEL.fullmatch(self.words)
-        return None if label is None else plain_key(label[1])
+    key: str | None = None
+    """The label that it begins with: `Name` of `Name: Ada` and of `- **Name:** Ada`."""
+    opening: "Opening | None" = None
+    """How it begins; None for one that no item begins with."""
 
 
 _BLANK: Final = Line("", 0, "blank", "", "")
@@ -80,9 +78,59 @@ def tokens(lines: Iterable[str]) -> list[Line]:
         found.append(_token(text))
     for at in range(1, len(found)):
         if found[at].kind == "rule" and _is_underline(found, at):
-            found[at - 1] = found[at - 1]._replace(kind="heading", mark="#")
+            found[at - 1] = found[at - 1]._replace(
+                kind="heading", mark="#", opening=Opening("headed", 1)
+            )
             found[at] = _BLANK
     return found
+
+
+# How lines begin
+
+_BEGINNING: Final = re.compile(
+    r"""(?P<number>(?:[*]{2})?(?:[A-Za-z]{1,20}[ ])?\#?\[?\d{1,5}[.):\]]*(?=\s|$|:\s))
+    | (?P<bracket>\[[^\]]{1,60}\])
+    | (?P<bold>[*]{2}[^*:]{1,80}[*]{2}(?!:))
+    | (?P<pair>\w{1,20}[:=](?=\S))
+    | (?P<sign>[^\w\s#*<({\[\"'`-]{1,2}(?=\s))""",
+    re.X,
+)
+_PLACE: Final = re.compile(
+    r"""(?P<commits>commit[ ](?=[0-9a-f]{3})|(?:[*|\\/][ ]?){0,8}(?=[0-9a-f]*\d)[0-9a-f]{7,64}[ ]\S)
+    | (?P<paths>https?://\S+$|[\w./\\-]{1,200}+(?::\d{1,7}(?::\d{1,7})?|\(\d{1,7},\d{1,7}\)):
+      |(?:/|[A-Za-z]:\\|\.{1,2}/|~/)[^\s\0].*$|[\w.-]++(?:/[\w. -]+)++(?:\([^()]{1,40}\))?$)""",
+    re.X,
+)
+_DIGITS: Final = re.compile(r"\d+")
+_ONLY_BOLD: Final = re.compile(r"\*\*[^*]{1,80}\*\*")
+_BOLD_LEVEL: Final = 7
+"""The level, as a heading, of a line that is bold and nothing else."""
+
+
+class Opening(NamedTuple):
+    """How a line begins, by which lines are alike."""
+
+    kind: str
+    detail: str | int = ""
+    indent: int = 0
+
+
+def _opening(kind: str, indent: int, mark: str, words: str, key: str | None) -> Opening | None:
+    """Return how a line begins."""
+    if kind in ("bullet", "number", "tag"):
+        return Opening(kind, "", indent)
+    if kind == "heading" or (words[:1] == "*" and _ONLY_BOLD.fullmatch(words)):
+        return Opening("headed", len(mark) or _BOLD_LEVEL, indent)
+    if kind != "text":
+        return Opening(kind) if kind == "branch" else None
+    found = _PLACE.match(words) or _BEGINNING.match(words)
+    if found is None:
+        return Opening("text", "", indent) if key is None else Opening("label", key, indent)
+    name = str(found.lastgroup)
+    if name == "number":
+        return Opening(name, _DIGITS.sub("0", found[0].strip("*")), indent)
+    is_told = name == "pair" or (name == "sign" and found[0].isascii())
+    return Opening(name, found[0] if is_told else "", indent)
 
 
 def _is_underline(lines: list[Line], at: int) -> bool:
@@ -101,18 +149,19 @@ def _token(text: str) -> Line:
     if not body:
         return _BLANK
     indent, first = len(text) - len(body), body[0]
-    if first.isalpha() or first in _UNMARKED:
-        return Line(text, indent, "text", "", body)
-    found = _TOKEN.match(body)
-    if found is not None and found.lastgroup is not None:
-        mark = found[0].rstrip()
-        return Line(text, indent, found.lastgroup, mark, body[found.end() :])
-    banner = _BANNER.fullmatch(body) if first in "-=*" else None
-    if banner is not None:
-        return Line(text, indent, "heading", "=", banner[2])
-    if not is_rule(body):
-        return Line(text, indent, "text", "", body)
-    return Line(text, indent, "rule", first if _RULE.fullmatch(body) else "", body)
+    kind, mark, words = "text", "", body
+    if not (first.isalpha() or first in _UNMARKED):
+        found = _TOKEN.match(body)
+        banner = _BANNER.fullmatch(body) if first in "-=*" else None
+        if found is not None and found.lastgroup is not None:
+            kind, mark, words = found.lastgroup, found[0].rstrip(), body[found.end() :]
+        elif banner is not None:
+            kind, mark, words = "heading", "=", banner[2]
+        elif is_rule(body):
+            kind, mark = "rule", first if _RULE.fullmatch(body) else ""
+    label = LABEL.fullmatch(words) if ":" in words and kind in ("text", "bullet") else None
+    key = None if label is None else plain_key(label[1])
+    return Line(text, indent, kind, mark, words, key, _opening(kind, indent, mark, words, key))
 
 
 def is_rule(line: str) -> bool:
@@ -127,11 +176,6 @@ def is_rule(line: str) -> bool:
 def plain_key(label: str) -> str:
     """Return a label without its emphasis."""
     return label.strip("*_ ")
-
-
-def text_of(lines: Sequence[Line]) -> str:
-    """Return lines as one text."""
-    return "\n".join(line.text for line in lines).strip()
 
 
 def told(lines: Sequence[Line]) -> str:
@@ -161,15 +205,6 @@ class Items(NamedTuple):
         return counts_in(f"{self.heading}\n{self.closing}")
 
 
-def cut(
-    lines: Sequence[Line], starts: Sequence[int], rule: str, end: int | None = None
-) -> Items | None:
-    """Return items that begin at some lines; None if too much stands below them."""
-    last = len(lines) if end is None else end
-    spans = zip(starts, [*starts[1:], last], strict=True)
-    return framed(lines, starts[0], last, [text_of(lines[a:b]) for a, b in spans], rule)
-
-
 def framed(
     lines: Sequence[Line],
     start: int,
@@ -193,18 +228,6 @@ def framed(
     return Items(items, heading, "\n".join(closing), rule)
 
 
-def begin(lines: Sequence[Line], is_item: Callable[[Line], object]) -> int | None:
-    """Return where the items begin; None if more than a heading stands above them."""
-    above = 0
-    for at, line in enumerate(lines):
-        if is_item(line):
-            return at
-        above += line.kind != "blank"
-        if above > MAX_HEADING or len(line.text) > _MAX_TITLE:
-            return None
-    return None
-
-
 # Counts
 
 _COUNTING: Final = "|".join(ordered("texts.counting")) + "|here are|there are"
@@ -226,6 +249,8 @@ _STATES: Final = re.compile(
 
 def counts_in(text: str) -> set[int]:
     """Return how many things some words say that there are; `0-4 of 4` are four or five."""
+    if not _DIGITS.search(text):
+        return set()
     small = text.lower()
     ranges = [(int(first), int(last)) for first, last in _RANGE.findall(small)]
     found = {last - first + 1 for first, last in ranges}
@@ -237,7 +262,9 @@ def counts_in(text: str) -> set[int]:
 
 def states_count(line: str) -> bool:
     """True for a line that says how many things there are, and is none of them."""
-    return len(line) <= _MAX_TITLE and _STATES.match(line.lower()) is not None
+    if len(line) > _MAX_TITLE or not _DIGITS.search(line):
+        return False
+    return _STATES.match(line.lower()) is not None
 
 
 # Closing remarks

@@ -27,6 +27,14 @@ def _has_numbers(rows: list[list[str]]) -> bool:
     return any(_NUMBER.fullmatch(cell) for row in rows for cell in row)
 
 
+def find(text: str, lines: Lines, wants_list: bool) -> Items | None:
+    """Return the rows of a table, or the records of lines or elements."""
+    for signs, look in _LOOKS:
+        if any(each in text for each in signs) and (found := look(lines, wants_list)) is not None:
+            return found
+    return None
+
+
 # Bars and rules
 
 _RULE: Final = re.compile(r"[ \t]*+[|+]?+(?:[ \t]*+:?[-=]{2,}+:?[ \t]*+(?:[|+]|$))++")
@@ -94,7 +102,7 @@ def _cells(line: str) -> list[str]:
     return [cell.strip().replace("\\|", "|") for cell in _BAR.split(line.strip().strip("|"))]
 
 
-# Columns that begin below each other
+# Columns
 
 _DASHES: Final = re.compile(r"-{2,}|={2,}")
 _WORDS: Final = re.compile(r"\S+(?: \S+)*")
@@ -104,41 +112,37 @@ _INDEX: Final = re.compile(r"\d{1,9}|\d{4}-\d\d-\d\d\S*")
 _HEAD: Final = re.compile(r"[A-Z%][A-Z_%/#-]{0,40}")
 _MAX_WIDER: Final = 4
 """Times the longest row that the last column may be from the margin."""
-_HEAD_COLUMNS: Final = 3
-"""Names in capitals that are a header, whatever stands below them."""
+_SURE_COLUMNS: Final = 3
+"""Names of columns that a sentence or a pair would hardly be."""
 
 
 def dashed(lines: Lines, wants_list: bool) -> Items | None:
     """Names over dashes: a run of them for each column, or one below several names."""
     for at in range(1, len(lines)):
-        above = lines[at - 1]
-        if lines[at].kind != "rule" or above.kind == "rule" or not above.text:
+        above, rule = lines[at - 1], lines[at]
+        if rule.kind != "rule" or above.kind == "rule" or not above.text:
             continue
-        spans = [span.start() for span in _DASHES.finditer(lines[at].text)]
-        starts = spans if len(spans) > 1 else _word_starts(above.text)
-        if spans and len(starts) > 1 and _RULED.fullmatch(lines[at].text):
-            return _below(lines, at, starts)
+        spans = _starts(_DASHES, rule.text)
+        starts = spans if len(spans) > 1 else _starts(_WORDS, above.text)
+        if not spans or len(starts) < 2 or not _RULED.fullmatch(rule.text):
+            continue
+        end = at + 1
+        while end < len(lines) and lines[end].text and lines[end].kind != "rule":
+            end += 1
+        rows = [line.text for line in lines[at + 1 : end]]
+        names = _sliced(above.text, starts)
+        is_wide = starts[-1] > _MAX_WIDER * max(map(len, rows), default=0)
+        if is_wide or not all(names) or not _is_aligned(rows, starts):
+            return None
+        first = at - 1 - (at > 1 and lines[at - 2].kind == "rule")
+        end += end < len(lines) and lines[end].kind == "rule"
+        items = _objects(names, [_sliced(row, starts) for row in rows])
+        return framed(lines, first, end, items, "table", is_sure=True)
     return None
 
 
-def _below(lines: Lines, top: int, starts: list[int]) -> Items | None:
-    """Return the rows below a rule, up to the next one or a blank line."""
-    end = top + 1
-    while end < len(lines) and lines[end].text and lines[end].kind != "rule":
-        end += 1
-    rows = [line.text for line in lines[top + 1 : end]]
-    names = _sliced(lines[top - 1].text, starts)
-    is_wide = starts[-1] > _MAX_WIDER * max(map(len, rows), default=0)
-    if is_wide or not all(names) or not _is_aligned(rows, starts):
-        return None
-    first = top - 2 if top > 1 and lines[top - 2].kind == "rule" else top - 1
-    end += end < len(lines) and lines[end].kind == "rule"
-    items = _objects(names, [_sliced(row, starts) for row in rows])
-    return framed(lines, first, end, items, "table", is_sure=True)
-
-
-def _word_starts(line: str) -> list[int]:
-    return [found.start() for found in _WORDS.finditer(line)]
+def _starts(pattern: re.Pattern[str], line: str) -> list[int]:
+    return [found.start() for found in pattern.finditer(line)]
 
 
 def _is_aligned(rows: list[str], starts: list[int]) -> bool:
@@ -153,37 +157,24 @@ def _sliced(line: str, starts: list[int]) -> list[str]:
 
 def columns(lines: Lines, wants_list: bool) -> Items | None:
     """Columns under names, as command lines show them, or with an index, as pandas does."""
-    above = enumerate(lines[: 2 * MAX_HEADING])
-    gaps = (at for at, line in above if _GAP.search(line.text))
-    at = next(gaps, 0) if wants_list else 0
-    names = _GAP.split(lines[at].text.strip())
+    above = enumerate(lines[: 2 * MAX_HEADING] if wants_list else lines[:1])
+    at = next((at for at, line in above if _GAP.search(line.text)), 0)
+    head = lines[at].text
     body = [line.text for line in lines[at + 1 :] if line.text and not _RULED.fullmatch(line.text)]
-    rows = [_GAP.split(row.strip()) for row in body]
+    names, rows = _GAP.split(head.strip()), [_GAP.split(row.strip()) for row in body]
     if lines[at].indent and len(rows) > 1:
-        indexed = rows[1:] if len(rows[0]) == 1 else rows  # below the name of the index
-        own = lines[at].text.split()
+        indexed, own = rows[1:] if len(rows[0]) == 1 else rows, head.split()
         if all(len(row) == len(own) + 1 and _INDEX.fullmatch(row[0]) for row in indexed):
-            items = _objects(own, [row[1:] for row in indexed])
-            return Items(items, told(lines[:at]), "", "columns")
-    heads = lines[0].text.split()
-    if (
-        wants_list
-        and len(names) < 2
-        and len(heads) >= _HEAD_COLUMNS
-        and all(map(_HEAD.fullmatch, heads))
-    ):
-        cells = [line.text.split(maxsplit=len(heads) - 1) for line in lines[1:] if line.text]
-        if cells and all(len(row) == len(heads) for row in cells):  # with one blank between them
-            return Items(_objects(heads, cells), lines[0].text, "", "columns")
-    is_title = all(name[:1].isupper() for name in names)
-    is_plain = wants_list and all(map(_NAME.fullmatch, names))
-    is_head = len(names) >= _HEAD_COLUMNS and all(map(str.isupper, names))
+            found = _objects(own, [row[1:] for row in indexed])
+            return Items(found, told(lines[:at]), "", "columns")
+    if wants_list and len(names) < 2 and all(map(_HEAD.fullmatch, head.split())):
+        names = head.split()  # with one blank between them
+        rows = [row.split(maxsplit=len(names) - 1) for row in body]
     is_even = all(len(row) == len(names) for row in rows)
-    is_table = is_head or (is_even and (is_title or (is_plain and _has_numbers(rows))))
-    if len(names) < 2 or not body or not is_table:
+    starts = _starts(_WORDS, head)
+    if len(names) < 2 or not body or not _are_heads(names, rows if is_even else [], wants_list):
         return None
-    items = [row.strip() for row in body]
-    starts = _word_starts(lines[at].text)
+    items: list[Any] = [row.strip() for row in body]
     if is_even:
         items = _objects(names, rows)
     elif len(starts) == len(names) and _is_aligned(body, starts):
@@ -191,13 +182,19 @@ def columns(lines: Lines, wants_list: bool) -> Items | None:
     return Items(items, told(lines[: at + 1]), "", "columns")
 
 
+def _are_heads(names: list[str], rows: list[list[str]], wants_list: bool) -> bool:
+    """True if words are the names of columns; `rows` have as many cells, if there are any."""
+    if len(names) >= _SURE_COLUMNS and all(map(str.isupper, names)):
+        return True
+    is_plain = wants_list and all(map(_NAME.fullmatch, names)) and _has_numbers(rows)
+    return bool(rows) and (is_plain or all(name[:1].isupper() for name in names))
+
+
 # Delimiters
 
 _DELIMITERS: Final = ("\t", ",", ";", "|")
 _TITLE: Final = re.compile(r"[^\W\d]{1,60}(?:[ ./%()$€-]{1,2}[^\W\d]{1,60}){0,5}[%)]?")
 """What a column may be called as well, where nothing else could be meant."""
-_SURE_COLUMNS: Final = 3
-"""Names of columns that a sentence or a pair would hardly be."""
 
 
 def delimited(lines: Lines, wants_list: bool) -> Items | None:
@@ -279,7 +276,7 @@ _BETWEEN: Final = re.compile(r", | \| | - ")
 def paired(lines: Lines, wants_list: bool) -> Items | None:
     """A record on each line, in which every part has its label: `PID: 7, Runtime: 3s`."""
     found: list[dict[str, str]] = []
-    for line in lines:
+    for line in lines if wants_list or len(lines) > 1 else ():
         if not line.text:
             continue
         parts = [_PAIR.fullmatch(part) for part in _BETWEEN.split(line.text.strip())]
@@ -287,8 +284,35 @@ def paired(lines: Lines, wants_list: bool) -> Items | None:
         if len(record) < max(len(parts), 2) or (found and record.keys() != found[0].keys()):
             return None
         found.append(record)
-    has_name = any(key.lower().rpartition(" ")[2] in _NAMING for key in found[0])
+    has_name = bool(found) and any(key.lower().rpartition(" ")[2] in _NAMING for key in found[0])
     return Items([*found], "", "", "pairs") if has_name else None
+
+
+# Messages
+
+_MESSAGE: Final = re.compile(
+    r"\[?(?P<time>[^\]\n\w]{0,2}[\dT:./ -]{0,20}\d\d?:\d\d[\w:.+ -]{0,16}?)(?:\]| -|:)?[ \t]+"
+    r"(?P<name>[^:\n]{1,60}): (?P<text>.*)"
+)
+
+
+def messages(lines: Lines, wants_list: bool) -> Items | None:
+    """`[10:01] Ada: hi`: the time, the name and the text of each, below a heading."""
+    found = [_MESSAGE.fullmatch(line.text) for line in lines]
+    start = next((at for at, each in enumerate(found) if each), len(lines))
+    items: list[dict[str, str]] = []
+    said = 0
+    for line, message in zip(lines[start:], found[start:], strict=True):
+        if message is not None:
+            items.append(message.groupdict())
+        elif line.text and line.kind != "rule":
+            items[-1]["text"] += f"\n{line.text}"
+            said += 1
+    is_log = all(each["name"].isupper() or ": " in each["text"] for each in items)
+    is_more = start > 2 * MAX_HEADING or said > len(items)
+    if is_log or is_more or len(items) < (1 if wants_list else 2):
+        return None
+    return Items([*items], told(lines[:start]), "", "messages")
 
 
 # Elements
@@ -380,3 +404,15 @@ def _same_name(found: list[Element]) -> list[Element]:
     several = [name for name, count in names.items() if count > 1]
     name = several[0] if len(several) == 1 else next(iter(names)) if len(names) == 1 else ""
     return [each for each in found if each.name == name]
+
+
+_LOOKS: Final = (
+    (("|", "│", "┃", "║"), ruled),
+    (("--", "=="), dashed),
+    (("</", "/>"), elements),
+    ((": ",), paired),
+    ((",", "\t", ";", "|"), delimited),
+    (("  ", " "), columns),
+    ((": ",), messages),
+)
+"""What a text has where rows or records may be found, and how to find them."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from accord.reader.call import Call
-from accord.reader.lexicon import MEMBERS, member_of, squeezed, words_of
+from accord.reader.lexicon import MEMBERS, is_of_list, member_of, squeezed, words_of
 from accord.reader.reading import Confidence
 
 _NOTHING: Final = re.compile(r"\((?:empty\b[^()]{0,60}|none|no (?:[a-z]+ ){0,2}[a-z]+s)\)", re.I)
@@ -201,6 +201,7 @@ _EXACTLY: Final = 6
 _PAGED: Final = 6
 _IDENTITY: Final = -5
 _OTHERS: Final = -1
+_FACTS: Final = -5
 _ABOUT_ONE: Final = -1
 _PART: Final = -12
 """Weights: a list is expected by its name or by the tool's; pages, counts and the others beside."""
@@ -218,9 +219,12 @@ def _judged(
         return None
     if rest.keys() <= MEMBERS.no_matter:
         return "certain"
+    is_named = _is_named(name, call)
     weights = [*_beside(member_of(name).noun, items, rest, call)]
-    if call.wants_many or _is_named(name, call):
+    if call.wants_many or is_named:
         weights.append(_EXPECTED)
+    if not is_named and _is_thing(items, rest, call):
+        weights.append(_FACTS)
     if call.is_about_one:
         weights.append(_ABOUT_ONE)
     if not weights:
@@ -255,6 +259,15 @@ def _told(rest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield from each.items()
         else:
             yield name, each
+
+
+def _is_thing(items: list[Any], rest: Mapping[str, Any], call: Call) -> bool:
+    """True if what stands beside an array is a thing: one that is asked for, or many facts."""
+    members = [(member_of(name), each) for name, each in rest.items()]
+    if call.wants_many:
+        is_asked = any(type(each) is str and member.noun in call.nouns for member, each in members)
+        return is_asked and dict not in map(type, items[:1])
+    return sum(not is_of_list(member) for member, _ in members) > _FEWEST
 
 
 def _is_of_one(

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from accord.reader.reading import Notes
+from accord.reader.reading import Confidence, Notes
 
 _OPENS: Final = re.compile(
     r"^[ \t]*+(?:```[ \t]*+[\w+-]*+|<(?P<tag>json|data|results?|output|response)>)[ \t]*+\n", re.M
@@ -44,8 +44,8 @@ class Found(NamedTuple):
     value: Any
     prose: str
     how: str
-    is_shown: bool = False
-    """As Python shows it, not JSON."""
+    rule: str = "json-in-prose"
+    confidence: Confidence = "certain"
 
 
 def parse_json(text: str, notes: Notes | None = None) -> tuple[bool, Any]:
@@ -163,13 +163,15 @@ def _among_prose(text: str) -> Found | None:
         if end > at and _is_apart(text, start, value, end):
             prose = f"{text[:at].strip()}\n{text[end:].strip()}".strip()
             how = "before" if not at else "among" if end < len(text) else "after"
-            return Found(value, prose, f"JSON {how} prose")
+            return Found(
+                value, prose, f"JSON {how} prose", confidence="certain" if at else "likely"
+            )
         if may_be_shown and text[at - 1] == "\n" and _SHOWN.match(text, at):
             may_be_shown = False  # once, for it is long
             found, value = python_value(text[at:])
             if found:
                 how = "a Python value after prose"
-                return Found(value, text[:at].strip(), how, is_shown=True)
+                return Found(value, text[:at].strip(), how, "python-value")
     return None
 
 

@@ -46,10 +46,12 @@ _TEXT_MARKS: Final = frozenset({"|", "|-", "|+", ">", ">-", ">+"})
 def yaml_value(text: str) -> tuple[bool, Any]:
     """Whether a text is in this notation, and the value that it stands for."""
     first = text[:_MAX_NAME]
-    if ":" not in first or (first[0].isupper() and "_" not in first) or len(text) > _MAX_YAML:
+    if "\n" not in text or ":" not in first or (first[0].isupper() and "_" not in first):
         return False, None  # as most texts are, and seen at once
     text = text.replace("\r\n", "\n")
-    if _OPENS.match(text) is None or "\n" not in text.strip() or _TELLING.search(text) is None:
+    if len(text) > _MAX_YAML or "\n" not in text.strip():
+        return False, None
+    if _OPENS.match(text) is None or _TELLING.search(text) is None:
         return False, None
     found, value = _Lines(text.strip("\n").removeprefix("---\n")).read()
     return found and bool(value), value

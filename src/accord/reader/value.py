@@ -26,10 +26,15 @@ _OWN_MEMBERS: Final = "the result's own members"
 ASKING: Final = "input_required"
 """The `resultType` of a result that asks for something before it goes on."""
 _ASKED: Final = ("resultType", "inputRequests", "requestState")
-_SHOWN: Final = "the data is a Python literal, not JSON"
 _MARKED: Final = "the data is marked as untrusted"
 Digs = Literal["", "json", "all"]
 """What a text is searched for: nothing if it is somebody's own, and JSON if it was printed."""
+NOTATIONS: Final = (
+    ("yaml", "YAML", yaml_value, ("all",)),
+    ("python-value", "a Python value", python_value, ("", "json", "all")),
+    ("toon", "TOON", toon_value, ("json", "all")),
+)
+"""Notations of whole texts beside JSON, and what a text that is in one is searched for."""
 
 
 class Value(msgspec.Struct, kw_only=True):
@@ -320,26 +325,29 @@ def _decoded(text: str, where: str, notes: Notes, digs: Digs) -> Value:
     found, value = parse_json(text, notes)
     if found:
         return _of_json(value, where, notes, digs)
-    found, value = yaml_value(text) if digs == "all" and "\n" in text else (False, None)
-    if found:
-        notes.rule("yaml")
-        return Value(value=value, origin=f"{where}: YAML")
-    document = find_json(text) if digs else None
-    if document is not None:
-        return _of_document(document, text, where, notes)
-    found, value = python_value(text)
-    if found:
-        notes.rule("python-value")
-        notes.finding(_SHOWN)
-        return Value(value=value, origin=f"{where}: a Python value")
-    found, value = toon_value(text) if digs else (False, None)
-    if found:
-        notes.rule("toon")
-        return Value(value=value, origin=f"{where}: TOON")
-    if text[:1] in ("{", "[") and text.rstrip()[-1:] not in ("}", "]"):
-        notes.finding("the text begins like JSON but is not valid JSON")
-    notes.rule("text")
-    return Value(value=text, is_text=True, origin=where)
+    document = _document_in(text, digs)
+    if document is None:
+        if text[:1] in ("{", "[") and text.rstrip()[-1:] not in ("}", "]"):
+            notes.finding("the text begins like JSON but is not valid JSON")
+        notes.rule("text")
+        return Value(value=text, is_text=True, origin=where)
+    notes.rule(document.rule, document.confidence)
+    if document.rule == "python-value":
+        notes.finding("the data is a Python literal, not JSON")
+    if document.prose and _is_guarded(text):
+        notes.finding(_MARKED)
+    _, value = decoded_twice(document.value)
+    origin, whole = f"{where}: {document.how}", text if document.prose else None
+    return Value(value=value, message=document.prose or None, prose=whole, origin=origin)
+
+
+def _document_in(text: str, digs: Digs) -> Found | None:
+    """Return the document that a text is in another notation than JSON, or holds."""
+    for rule, notation, parse, modes in NOTATIONS:
+        found, value = parse(text) if digs in modes else (False, None)
+        if found:
+            return Found(value, "", notation, rule)
+    return find_json(text) if digs else None
 
 
 def _of_json(value: Any, where: str, notes: Notes, digs: Digs) -> Value:
@@ -349,18 +357,3 @@ def _of_json(value: Any, where: str, notes: Notes, digs: Digs) -> Value:
         return _of_text(value, where, notes, digs)
     notes.rule("json-twice" if is_nested else "json")
     return Value(value=value, origin=f"{where}: {'JSON encoded twice' if is_nested else 'JSON'}")
-
-
-def _of_document(document: Found, text: str, where: str, notes: Notes) -> Value:
-    """Return what stands in a text with words around it."""
-    if document.is_shown:
-        notes.rule("python-value")
-        notes.finding(_SHOWN)
-    else:
-        is_sure = document.how != "JSON before prose"
-        notes.rule("json-in-prose", "certain" if is_sure else "likely")
-    if _is_guarded(text):
-        notes.finding(_MARKED)
-    _, value = decoded_twice(document.value)
-    origin = f"{where}: {document.how}"
-    return Value(value=value, message=document.prose or None, prose=text, origin=origin)

@@ -22,6 +22,14 @@ _DUMPED: Final = frozenset(RESULT_NAMES) - {"meta"}
 _OF_A_DUMP: Final = frozenset({"structuredContent", "isError"})
 _KNOWN: Final = {*RESULT_NAMES, *RESULT_NAMES.values(), "content", "data"}
 _FASTMCP: Final = frozenset({"structured_content", "is_error", "data"})
+_BLOCKS: Final = {
+    "text": frozenset({"text"}),
+    "image": frozenset({"data", "mimeType"}),
+    "audio": frozenset({"data", "mimeType"}),
+    "resource": frozenset({"resource"}),
+    "resource_link": frozenset({"uri"}),
+}
+"""Types of blocks; a block has one of these members."""
 _NESTED: Final = frozenset({"resource", "annotations"})
 _TEXTS: Final = frozenset({"text", "input_text", "output_text", "text-plain"})
 _MEDIA: Final = frozenset({"image", "audio"})
@@ -39,18 +47,10 @@ _BINARY: Final = "application/octet-stream"
 
 def is_block(block: Any) -> bool:
     """Whether a value is a content block by its members."""
-    if not isinstance(block, dict):
+    if not isinstance(block, dict) or not isinstance(block.get("resource", {}), dict):
         return False
-    match block.get("type"):
-        case "text":
-            return "text" in block
-        case "image" | "audio":
-            return "data" in block or "mimeType" in block
-        case "resource":
-            return isinstance(block.get("resource"), dict)
-        case "resource_link":
-            return "uri" in block
-    return False
+    kind = block.get("type")
+    return isinstance(kind, str) and kind in _BLOCKS and not _BLOCKS[kind].isdisjoint(block)
 
 
 def is_lone_text(value: Mapping[str, Any]) -> bool:
@@ -78,9 +78,12 @@ def with_wire_names(result: dict[str, Any], notes: Notes) -> dict[str, Any]:
     found = {name: each for name, each in result.items() if name not in names}
     if result.keys() >= _FASTMCP:
         del found["data"]  # the structure once more, as objects
-    for name in RESULT_NAMES:
-        if name in names:
-            _add(found, RESULT_NAMES[name], result[name], name, notes)
+    for name, wire in RESULT_NAMES.items():
+        each = result[name] if name in names else None
+        if each is not None and found.get(wire) is None:
+            found[wire] = each
+        elif each is not None and each != found[wire]:
+            notes.finding(f"{name} contradicts {wire}; {wire} is used")
     notes.rule("snake-case")
     return found
 
@@ -93,15 +96,6 @@ def is_dump(value: Mapping[str, Any]) -> bool:
     if "structured_content" in value:
         return isinstance(content, list) or value.keys() <= _KNOWN
     return value.get("result_type") == "input_required" and "input_requests" in value
-
-
-def _add(found: dict[str, Any], name: str, value: Any, dumped: str, notes: Notes) -> None:
-    """Add a member under its name on the wire, unless that is there already."""
-    if name not in found or found[name] is None:
-        if value is not None:
-            found[name] = value
-    elif value is not None and value != found[name]:
-        notes.finding(f"{dumped} contradicts {name}; {name} is used")
 
 
 def _has_sdk_meta(result: Mapping[str, Any]) -> bool:

@@ -5,7 +5,7 @@ and against it for what one thing has, such as an identity or a text of its own.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from accord.reader.call import Call
@@ -89,7 +89,7 @@ def _in_object(
     items = rest.pop(name)
     if items and type(items[0]) is list:
         items, rest = _as_objects(items, rest)
-    confidence = _judged(name, items, rest, call, arguments)
+    confidence = _judged(_Array(name, items, rest, call, arguments))
     if confidence is None:
         return None
     return _inmost(Collection(items, rest, (*path, name), confidence), call)
@@ -201,83 +201,86 @@ _EXACTLY: Final = 6
 _PAGED: Final = 6
 _IDENTITY: Final = -5
 _OTHERS: Final = -1
-_FACTS: Final = -5
-_ABOUT_ONE: Final = -1
+_THING: Final = -5
+_ONE: Final = -1
 _PART: Final = -12
 """Weights: a list is expected by its name or by the tool's; pages, counts and the others beside."""
 
 
-def _judged(
-    name: str,
-    items: list[Any],
-    rest: Mapping[str, Any],
-    call: Call,
-    arguments: Mapping[str, Any],
-) -> Confidence | None:
+class _Array(NamedTuple):
+    """An array in an object: its name, its items, what stands beside it, and the call."""
+
+    name: str
+    items: list[Any]
+    rest: Mapping[str, Any]
+    call: Call
+    arguments: Mapping[str, Any]
+
+    @property
+    def has_objects(self) -> bool:
+        return bool(self.items) and type(self.items[0]) is dict
+
+    @property
+    def beside(self) -> Mapping[str, Any]:
+        """What stands beside it, also in an object that sums it up."""
+        found = dict(self.rest)
+        for name in MEMBERS.sums & self.rest.keys():
+            if isinstance(self.rest[name], dict):
+                found |= found.pop(name)
+        return found
+
+
+def _judged(array: _Array) -> Confidence | None:
     """Return how sure it is that an object is about an array, rather than a thing that has it."""
-    if _is_one_value(name, items, call) or _is_of_one(name, items, rest, call, arguments):
+    name, call = array.name, array.call
+    if _is_one_value(array) or _is_of_one(array):
         return None
-    if rest.keys() <= MEMBERS.no_matter:
+    if array.rest.keys() <= MEMBERS.no_matter:
         return "certain"
     is_named = _is_named(name, call)
-    weights = [*_beside(member_of(name).noun, items, rest, call)]
-    if call.wants_many or is_named:
-        weights.append(_EXPECTED)
-    if not is_named and _is_thing(items, rest, call):
-        weights.append(_FACTS)
-    if call.is_about_one:
-        weights.append(_ABOUT_ONE)
-    if not weights:
-        return "guess" if _is_little(items, rest, call, arguments) else None
-    points = sum(weights)
+    weights = {
+        **_weights_beside(array),
+        "expected": _EXPECTED * (call.wants_many or is_named),
+        "thing": _THING * (not is_named and _is_thing(array)),
+        "part": _PART * _is_part(array),
+        "one": _ONE * call.is_about_one,
+    }
+    if not any(weights.values()):
+        return "guess" if _is_little(array) else None
+    points = sum(weights.values())
     return "certain" if points >= _CERTAIN else "likely" if points >= _LIKELY else None
 
 
-def _beside(noun: str, items: list[Any], rest: Mapping[str, Any], call: Call) -> Iterator[int]:
-    """Yield the weight of each kind of member beside an array that says what it is a part of."""
-    kinds = {"": 0}
-    for beside, said in _told(rest):
-        member = member_of(beside)
+def _weights_beside(array: _Array) -> dict[str, int]:
+    """Return the weight of each kind of member that stands beside an array."""
+    weights: dict[str, int] = {}
+    noun, wants_many = member_of(array.name).noun, array.call.wants_many
+    for name, said in array.beside.items():
+        member = member_of(name)
         if member.is_paging:
-            kinds["pages"] = _PAGED
+            weights["pages"] = _PAGED
         if member.is_count or noun in member.number_of:
-            exactly = said == len(items) or kinds.get("count") == _EXACTLY
-            kinds["count"] = _EXACTLY if exactly else _COUNTED if type(said) is int else 0
-        elif member.is_identity and type(said) in _NAMING and not call.wants_many:
-            kinds["identity"] = _IDENTITY
-        elif isinstance(said, dict | list) and not call.wants_many:
-            kinds["others"] = _OTHERS
-    if _is_part(items, rest, call):
-        kinds["part"] = _PART
-    yield from filter(None, kinds.values())
+            exactly = said == len(array.items) or weights.get("count") == _EXACTLY
+            weights["count"] = _EXACTLY if exactly else _COUNTED * (type(said) is int)
+        elif member.is_identity and type(said) in _NAMING and not wants_many:
+            weights["identity"] = _IDENTITY
+        elif isinstance(said, dict | list) and not wants_many:
+            weights["others"] = _OTHERS
+    return weights
 
 
-def _told(rest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield what stands beside an array, also in an object that sums it up."""
-    for name, each in rest.items():
-        if isinstance(each, dict) and name in MEMBERS.sums:
-            yield from each.items()
-        else:
-            yield name, each
-
-
-def _is_thing(items: list[Any], rest: Mapping[str, Any], call: Call) -> bool:
+def _is_thing(array: _Array) -> bool:
     """True if what stands beside an array is a thing: one that is asked for, or many facts."""
-    members = [(member_of(name), each) for name, each in rest.items()]
+    call, members = array.call, [(member_of(name), each) for name, each in array.rest.items()]
     if call.wants_many:
         is_asked = any(type(each) is str and member.noun in call.nouns for member, each in members)
-        return is_asked and dict not in map(type, items[:1])
+        return is_asked and not array.has_objects
     return sum(not is_of_list(member) for member, _ in members) > _FEWEST
 
 
-def _is_of_one(
-    name: str,
-    items: list[Any],
-    rest: Mapping[str, Any],
-    call: Call,
-    arguments: Mapping[str, Any],
-) -> bool:
+def _is_of_one(array: _Array) -> bool:
     """True if an array is but a part: beside a verdict, of a setting, of what was given."""
+    name, items, rest, call, arguments = array
     if not MEMBERS.judgements.isdisjoint(map(squeezed, rest)):
         return True
     if name in MEMBERS.steps and call.intent not in ("list", "read"):
@@ -290,11 +293,10 @@ def _is_of_one(
     return bool(rest) and items in [[part.strip() for part in each.split(",")] for each in texts]
 
 
-def _is_one_value(name: str, items: list[Any], call: Call) -> bool:
+def _is_one_value(array: _Array) -> bool:
     """True if an array is one value: the lines of a text, the numbers of a measure, a pair."""
-    if items and type(items[0]) is dict:
-        return False
-    kinds = set(map(type, items))
+    name, items, _, call, _ = array
+    kinds = {dict} if array.has_objects else set(map(type, items))
     if kinds == {str}:
         return name in MEMBERS.streams
     if len(kinds) == len(items) == 2 and not call.wants_many:
@@ -303,8 +305,9 @@ def _is_one_value(name: str, items: list[Any], call: Call) -> bool:
     return is_measure and bool(kinds) and kinds <= {int, float}
 
 
-def _is_part(items: list[Any], rest: Mapping[str, Any], call: Call) -> bool:
+def _is_part(array: _Array) -> bool:
     """True if what stands beside an array makes it a part of one thing that was asked for."""
+    _, items, rest, call, _ = array
     if call.wants_many or not (call.is_about_one or call.checks or call.intent == "read"):
         return False
     if any(isinstance(each, str) and "\n" in each for each in rest.values()):
@@ -314,15 +317,14 @@ def _is_part(items: list[Any], rest: Mapping[str, Any], call: Call) -> bool:
     return len({tuple(item) for item in items if isinstance(item, dict)}) > 1  # of many kinds
 
 
-def _is_little(
-    items: list[Any], rest: Mapping[str, Any], call: Call, arguments: Mapping[str, Any]
-) -> bool:
+def _is_little(array: _Array) -> bool:
     """True if what stands beside an array is not much more than an echo of what was asked for."""
-    told = [each for each in rest.values() if each not in (None, "", [], {})]
+    call, arguments = array.call, array.arguments
+    told = [each for each in array.rest.values() if each not in (None, "", [], {})]
     new = [each for each in told if each not in arguments.values()]
-    if call.checks or call.is_about_one:
+    if call.checks:
         return False
-    if not items or not all(isinstance(item, dict) for item in items):
+    if not array.has_objects:
         return call.intent == "unknown" and not new
     if call.intent not in ("read", "make"):
         return len(told) <= _FEWEST

@@ -245,7 +245,7 @@ def _judged(array: _Array) -> Confidence | None:
         "part": _PART * _is_part(array),
         "one": _ONE * call.is_about_one,
     }
-    if not any(weights.values()):
+    if all(kind == "others" for kind, weight in weights.items() if weight):
         return "guess" if _is_little(array) else None
     points = sum(weights.values())
     return "certain" if points >= _CERTAIN else "likely" if points >= _LIKELY else None

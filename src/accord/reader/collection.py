@@ -223,6 +223,8 @@ class _Array(NamedTuple):
     @property
     def beside(self) -> Mapping[str, Any]:
         """What stands beside it, also in an object that sums it up."""
+        if MEMBERS.sums.isdisjoint(self.rest):
+            return self.rest
         found = dict(self.rest)
         for name in MEMBERS.sums & self.rest.keys():
             if isinstance(self.rest[name], dict):
@@ -289,14 +291,18 @@ def _is_of_one(array: _Array) -> bool:
         return False
     if not MEMBERS.settings.isdisjoint(call.nouns) and not _is_named(name, call):
         return True
+    if array.has_objects or not rest:
+        return False
     texts = [each for each in arguments.values() if isinstance(each, str) and "," in each]
-    return bool(rest) and items in [[part.strip() for part in each.split(",")] for each in texts]
+    return items in [[part.strip() for part in each.split(",")] for each in texts]
 
 
 def _is_one_value(array: _Array) -> bool:
     """True if an array is one value: the lines of a text, the numbers of a measure, a pair."""
     name, items, _, call, _ = array
-    kinds = {dict} if array.has_objects else set(map(type, items))
+    if array.has_objects:
+        return False
+    kinds = set(map(type, items))
     if kinds == {str}:
         return name in MEMBERS.streams
     if len(kinds) == len(items) == 2 and not call.wants_many:

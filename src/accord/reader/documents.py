@@ -249,7 +249,7 @@ def python_value(text: str) -> tuple[bool, Any]:
     stripped = text.strip()
     if not 2 <= len(stripped) <= _LONGEST_SHOWN:
         return False, None
-    if stripped[0] not in "[{(" or stripped[-1] not in "]})":
+    if stripped[0] not in "[{(" or stripped[-1] not in "]})" or _BETWEEN.search(stripped):
         return False, None
     parts: list[str] = []
     at = 0

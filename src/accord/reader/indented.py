@@ -59,10 +59,8 @@ def yaml_value(text: str) -> tuple[bool, Any]:
 
 def toon_value(text: str) -> tuple[bool, Any]:
     """Whether a text is in this notation, and the value that it stands for."""
-    if ("]:" not in text and "}:" not in text) or _ARRAY.search(text) is None:
-        return False, None
-    if text.lstrip()[:1] == "-":  # a list in Markdown
-        return False, None
+    if "]" not in text or _ARRAY.search(text) is None or text.lstrip()[:1] == "-":
+        return False, None  # or a list in Markdown
     return _Toon(text).read()
 
 
@@ -234,12 +232,10 @@ def _scalar(words: str) -> Any:
 def _yaml_scalar(words: str) -> Any:
     if words in _WORDS:
         return _WORDS[words]
-    if words[0] == "'" and _QUOTED.fullmatch(words):
-        return words[1:-1].replace("''", "'")
-    if words[0] == '"' and _QUOTED.fullmatch(words):
-        value = _scalar(words)
+    if words[0] in "'\"" and _QUOTED.fullmatch(words):
+        value = words[1:-1].replace("''", "'") if words[0] == "'" else _scalar(words)
         return words[1:-1] if value == words else value
-    if _FLOW.fullmatch(words):
+    if words[0] == "[" and _FLOW.fullmatch(words):
         return [_yaml_scalar(each.strip()) for each in words[1:-1].split(",") if each.strip()]
     if words != "{}" and not _PLAIN.fullmatch(words):
         raise _OddError

@@ -14,7 +14,6 @@ from accord.model.content import block
 from accord.model.plain import as_plain, attempt, members_of, plain_json, shown
 from accord.model.response import problem_members
 from accord.reader.known_shapes import MEMBER, Known, Reply, problem_details
-from accord.reader.messages import result_of_pair
 from accord.reader.reading import Notes
 from accord.revisions import NEWEST
 
@@ -86,19 +85,13 @@ def of_object(value: Any, notes: Notes) -> Any:
     if issubclass(kind, Answer):
         return _of_answer(value)
     if issubclass(kind, tuple):
-        return _of_tuple(value)
+        return as_plain(value)
     for unread, advice in _UNREAD:
         if issubclass(kind, unread):
             notes.finding(f"a {kind.__name__} is not a reply; {advice}")
             return Reply(payload=shown(value), is_text=True)
     found = None if issubclass(kind, Mapping) else members_of(value)
     return as_plain(value) if found is None else _of_members(found, notes)
-
-
-def _of_tuple(value: tuple[Any, ...]) -> Any:
-    items = as_plain(value)
-    pair = result_of_pair(*items) if len(items) == 2 else None
-    return items if pair is None else Reply(result=pair)
 
 
 def _of_members(members: dict[str, Any], notes: Notes) -> Any:

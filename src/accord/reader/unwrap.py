@@ -1,7 +1,13 @@
-"""Whatever a reply came in, off: bytes, an SDK's object, JSON-RPC, a workflow tool's wrapping."""
+"""Whatever a reply came in, off: bytes, an object, JSON-RPC, a workflow tool's wrapping, a message.
 
+Messages of agent frameworks are recognised by their members: LangChain's ToolMessage; ToolReturn,
+ToolReturnPart and RetryPromptPart of pydantic-ai; the output items of the OpenAI Agents SDK; tool
+messages of chat completions. As objects they are dumped first.
+"""
+
+import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -17,7 +23,6 @@ from accord.reader.blocks import (
 )
 from accord.reader.documents import LARGE, marked_json, parse_json
 from accord.reader.known_shapes import Reply
-from accord.reader.messages import MARKS, message_in, result_of_parts
 from accord.reader.objects import fault_of, is_json, of_object
 from accord.reader.reading import Notes
 
@@ -29,7 +34,11 @@ _BESIDE_CONTENT: Final = _OWN - {"content"}
 _PASSED_ON: Final = _OWN | {"status"}
 _FINE: Final = (None, "success", "ok")
 _WRITTEN: Final = (bytes, str, bytearray, memoryview)
-_MARKED: Final = MARKS | RESULT_NAMES.keys()
+_MARKS: Final = frozenset(
+    {"tool_call_id", "part_kind", "return_value", "raw_item", "call_id", "additional_kwargs"}
+)
+"""Every message has one of these members."""
+_MARKED: Final = _MARKS | RESULT_NAMES.keys()
 """Members that a result of the wire does not have."""
 _UNUSUAL: Final = _MARKED | {"jsonrpc"}
 _decode: Final = msgspec.json.Decoder().decode
@@ -66,15 +75,17 @@ def _from_object_held(reply: Any, notes: Notes) -> Reply:
             if fault:
                 notes.finding(fault)
             reply = as_plain(reply)
-            parts = result_of_parts(reply) if type(reply) is list else None
-            if parts is not None:
+            if type(reply) is list and any(map(is_foreign_block, reply)):  # of pydantic-ai
                 notes.rule("content-blocks", "likely")
-                return Reply(result=parts)
+                return Reply(result=_result_of(reply, is_shown=True))
         return _from_value(reply, notes, 0)
     raw = attempt(getattr, reply, "raw")  # as our own client keeps it
     if type(raw) is bytes or type(raw) is str:
         return unwrap(raw, notes)
     found = of_object(reply, notes)
+    if issubclass(type(reply), tuple) and len(found) == 2:
+        pair = _result_of_pair(*found)
+        found = found if pair is None else Reply(result=pair)
     return found if isinstance(found, Reply) else _from_value(found, notes, 0)
 
 
@@ -122,9 +133,11 @@ def _from_value(value: Any, notes: Notes, depth: int) -> Reply:
 
 
 def _from_object(value: dict[str, Any], notes: Notes, depth: int) -> Reply:
+    if _is_usual(value):
+        return Reply(result=value)
     if "jsonrpc" in value and ("result" in value or "error" in value):
         return _from_message(value, notes, depth)
-    message = None if MARKS.isdisjoint(value) else message_in(value, notes)
+    message = None if _MARKS.isdisjoint(value) else _message_in(value, notes)
     if message is not None:
         return message
     if is_tool_result(value):
@@ -153,8 +166,6 @@ def _is_usual(result: Mapping[str, Any]) -> bool:
 
 def _result(value: dict[str, Any], notes: Notes) -> Reply:
     """A tool result, with the names of the wire."""
-    if _is_usual(value) or (_MARKED.isdisjoint(value) and not value.get("content")):
-        return Reply(result=value)
     return Reply(result=with_wire_names(value, notes))
 
 
@@ -170,6 +181,8 @@ def _from_message(message: dict[str, Any], notes: Notes, depth: int) -> Reply:
     result = message.get("result")
     if not isinstance(result, dict):
         return _from_value(result, notes, depth + 1)
+    if _is_usual(result):
+        return Reply(result=result)
     if is_tool_result(result):
         return _result(result, notes)
     return Reply(payload=result) if _OWN.isdisjoint(result) else Reply(result=result)
@@ -224,3 +237,120 @@ def _is_rpc_error(value: Mapping[str, Any]) -> bool:
     error = value.get("error")
     is_error = isinstance(error, dict) and type(error.get("code")) is int and "message" in error
     return is_error and value.keys() <= {"error", "id", "jsonrpc"}
+
+
+# Messages of agent frameworks
+
+
+_SPEAKERS: Final = {"ai": "an AIMessage", "human": "a HumanMessage", "system": "a SystemMessage"}
+_KINDS: Final = ("part_kind", "kind", "type")
+
+
+class _Shape(NamedTuple):
+    """The members that a message has, its kind if it has to be one of some, and its content."""
+
+    members: frozenset[str]
+    kinds: frozenset[str]
+    content: str
+    is_shown: bool
+    """The content is what a model is shown: texts and media, never data."""
+    outcome: str
+    """The member that says whether the call failed."""
+
+
+def _shape(members: str, kinds: str, content: str, *, shown: bool, outcome: str = "") -> _Shape:
+    return _Shape(frozenset(members.split()), frozenset(kinds.split()), content, shown, outcome)
+
+
+_SHAPES: Final = (
+    _shape("part_kind", "retry-prompt", "content", shown=True, outcome="part_kind"),
+    _shape("part_kind tool_call_id content", "", "content", shown=False, outcome="outcome"),
+    _shape("tool_call_id content", "", "content", shown=True, outcome="status"),
+    _shape("return_value kind", "tool-return", "return_value", shown=False),
+    _shape("raw_item output", "", "output", shown=False),
+    _shape("call_id output", "function_call_output", "output", shown=False),
+    _shape("additional_kwargs type", " ".join(_SPEAKERS), "content", shown=True),
+)
+
+
+def _message_in(value: Mapping[str, Any], notes: Notes) -> Reply | None:
+    """Return the reply inside of a message; None if the object is no such message."""
+    kinds = {each for name in _KINDS if isinstance(each := value.get(name), str)}
+    fitting = (shape for shape in _SHAPES if shape.members <= value.keys())
+    shape = next((each for each in fitting if not each.kinds or each.kinds & kinds), None)
+    if shape is None:
+        return None
+    content, raw = value.get(shape.content), value.get("raw_item")
+    if content is None and isinstance(raw, dict):  # what the model is sent
+        content = raw.get("output")
+    if shape.outcome == "part_kind" and isinstance(content, list):
+        content = "; ".join(map(_fault, content))
+    for kind in _SPEAKERS.keys() & shape.kinds & kinds:
+        notes.finding(f"{_SPEAKERS[kind]} is not the reply of a tool; its text is used")
+    found = _result_of(content, is_shown=shape.is_shown)
+    if shape.content == "return_value" and value.get("content"):  # what the model is shown too
+        found["content"] += _result_of(value["content"], is_shown=True)["content"]
+    if shape.outcome and value.get(shape.outcome) not in _FINE:
+        found["isError"] = True
+    if value.get("metadata") is not None:
+        found["metadata"] = value["metadata"]
+    notes.rule("message")
+    name = value.get("tool_name", value.get("name"))
+    tool = name if isinstance(name, str) and name else None
+    return Reply(result=_with_artifact(found, value.get("artifact")), tool=tool)
+
+
+def _result_of_pair(content: Any, artifact: Any) -> dict[str, Any] | None:
+    """Return the tool result of LangChain's `(content, artifact)`; None if it is another pair."""
+    is_structure = isinstance(artifact, dict) and "structured_content" in artifact
+    is_content = isinstance(content, list) and bool(content) and all(map(_is_part, content))
+    if not (is_structure or (is_content and artifact is None)):
+        return None
+    if not (is_content or isinstance(content, str)):
+        return None
+    return _with_artifact(_result_of(content, is_shown=True), artifact)
+
+
+def _is_part(part: Any) -> bool:
+    return isinstance(part, dict) and block_of(part) is not None
+
+
+def _with_artifact(result: dict[str, Any], artifact: Any) -> dict[str, Any]:
+    """Add an artifact to a result: as structure, as blocks, or as a member of its own."""
+    if isinstance(artifact, dict) and "structured_content" in artifact:
+        others = {name: each for name, each in artifact.items() if name != "structured_content"}
+        return {**others, **result, "structuredContent": artifact["structured_content"]}
+    if isinstance(artifact, list) and artifact and all(map(is_block, artifact)):
+        return {**result, "content": [*result["content"], *artifact]}
+    return result if artifact is None else {**result, "artifact": artifact}
+
+
+def _fault(fault: Any) -> str:
+    """Return an error of pydantic as `path: message`."""
+    if not isinstance(fault, dict) or not isinstance(fault.get("msg"), str):
+        return _text_of(fault)
+    path = fault.get("loc")
+    place = ".".join(map(str, path)) if isinstance(path, list) else ""
+    return f"{place}: {fault['msg']}" if place else fault["msg"]
+
+
+def _result_of(content: Any, *, is_shown: bool) -> dict[str, Any]:
+    """Return a tool result: blocks where the content has any or is shown, else structure."""
+    parts = content if isinstance(content, list) else [] if content is None else [content]
+    blocks = [block_of(part) for part in parts]
+    has_blocks = isinstance(content, str) or any(
+        block is not None and not isinstance(part, str)
+        for part, block in zip(parts, blocks, strict=True)
+    )
+    if parts and not (has_blocks or is_shown):
+        return {"content": [], "structuredContent": content}
+    return {
+        "content": [
+            {"type": "text", "text": _text_of(part)} if block is None else block
+            for part, block in zip(parts, blocks, strict=True)
+        ]
+    }
+
+
+def _text_of(part: Any) -> str:
+    return part if isinstance(part, str) else json.dumps(part, separators=(",", ":"))

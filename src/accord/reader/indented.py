@@ -59,8 +59,10 @@ def yaml_value(text: str) -> tuple[bool, Any]:
 
 def toon_value(text: str) -> tuple[bool, Any]:
     """Whether a text is in this notation, and the value that it stands for."""
-    if "]" not in text or _ARRAY.search(text) is None or text.lstrip()[:1] == "-":
-        return False, None  # or a list in Markdown
+    if "]" not in text or ("]:" not in text and "}:" not in text):
+        return False, None
+    if _ARRAY.search(text) is None or text.lstrip()[:1] == "-":  # a list in Markdown
+        return False, None
     return _Toon(text).read()
 
 

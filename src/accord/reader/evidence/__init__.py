@@ -94,7 +94,9 @@ class Facts(msgspec.Struct, kw_only=True):
                 self.told = in_english(self.words, is_foreign=self.call.is_foreign)
 
     def _words_in(self, value: dict[str, Any]) -> Any:
-        """The text that an object is about, if it is."""
+        """The text that an object is about, or the message beside one that only repeats arguments."""
+        if self.message and self.arguments and all(map(self.echoes, value.values())):
+            return self.message
         if len(value) > 1:
             if self.call.wants_many and not MEMBERS.texts.isdisjoint(value):
                 self.member = _text_in(value)

@@ -94,7 +94,7 @@ class Facts(msgspec.Struct, kw_only=True):
                 self.told = in_english(self.words, is_foreign=self.call.is_foreign)
 
     def _words_in(self, value: dict[str, Any]) -> Any:
-        """The text that an object is about, or the message beside one that only repeats arguments."""
+        """The text that an object is about: its own, or that beside an echo of the arguments."""
         if self.message and self.arguments and all(map(self.echoes, value.values())):
             return self.message
         if len(value) > 1:

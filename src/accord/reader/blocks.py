@@ -46,7 +46,7 @@ _BINARY: Final = "application/octet-stream"
 
 
 def is_block(block: Any) -> bool:
-    """Whether a value is a content block by its members."""
+    """True if a value is a content block by its members."""
     if not isinstance(block, dict) or not isinstance(block.get("resource", {}), dict):
         return False
     kind = block.get("type")
@@ -129,7 +129,7 @@ def _wire_block(block: Any) -> Any:
 
 
 def block_of(part: Any) -> dict[str, Any] | None:
-    """Return the content block that a part of a framework's message is; None if it is none."""
+    """Return the content block that a part of a framework's message is; None if it is not one."""
     if isinstance(part, str):
         return {"type": "text", "text": part}
     if not isinstance(part, dict):
@@ -193,7 +193,7 @@ def _link(address: str, part: Mapping[str, Any], media_type: Any) -> dict[str, A
 
 
 def sorted_content(content: Any, notes: Notes) -> tuple[list[str], list[Mapping[str, Any]]]:
-    """Return the texts in content, and the blocks that are none."""
+    """Return the texts in content, and the other blocks."""
     if type(content) is list and len(content) == 1 and type(content[0]) is dict:
         (block,) = content
         if block.get("type") == "text" and type(block.get("text")) is str:

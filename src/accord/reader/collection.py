@@ -18,11 +18,11 @@ _NAMING: Final = frozenset({str, int, bool})
 _DEEPEST: Final = 5
 """Containers within each other."""
 _MANY: Final = 8
-"""Members that only a thing has beside an array."""
+"""Members of an object that is more likely a thing than words about a list."""
 _SHORT: Final = 40
 """Characters of a value that adds little to what was asked for."""
 _FEWEST: Final = 3
-"""Members of an object that are items by their values alone."""
+"""Facts beside an array that may be about it; members that are items by their values alone."""
 
 
 class Collection(NamedTuple):
@@ -194,17 +194,16 @@ def _main(value: Mapping[str, Any], names: list[str], call: Call) -> str | None:
 
 _CERTAIN: Final = 5
 _LIKELY: Final = 2
-"""Points from which on an object is about an array; none for and against it are a guess."""
-_EXPECTED: Final = 3
-_COUNTED: Final = 2
-_EXACTLY: Final = 6
+"""Points from which on an object is about an array. Nothing for and against it may be a guess."""
+_EXPECTED: Final = 3  # the tool wants several things, or the array has its noun or a general name
+_COUNTED: Final = 2  # a number of items: with one that is expected, certain
+_EXACTLY: Final = 6  # the number of these items: certain alone
 _PAGED: Final = 6
-_IDENTITY: Final = -5
-_OTHERS: Final = -1
+_OTHERS: Final = -1  # further containers: a count may be of those
+_ONE: Final = -1  # what the tool is named for is told of one thing
+_IDENTITY: Final = -5  # more than a name and a count are for it
 _THING: Final = -5
-_ONE: Final = -1
-_PART: Final = -12
-"""Weights: a list is expected by its name or by the tool's; pages, counts and the others beside."""
+_PART: Final = -12  # more than anything for it
 
 
 class _Array(NamedTuple):

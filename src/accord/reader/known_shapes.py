@@ -69,7 +69,7 @@ class Reply(msgspec.Struct, kw_only=True):
     size: int | None = None
     """The bytes of what is no text at all."""
     known: Known | None = None
-    """What an object of our own says; `result` then has the content blocks beside it."""
+    """What an Answer or a Problem says; `result` then has the content blocks beside it."""
     tool: str | None = None
     """The tool that a message of an agent framework names."""
 
@@ -81,7 +81,7 @@ class Reply(msgspec.Struct, kw_only=True):
 
 
 def known_shape(value: Any) -> Known | None:
-    """What a payload says, if it has a shape of our own."""
+    """Return what a payload says, if it has one of Accord's shapes."""
     if not isinstance(value, dict):
         return None
     kind = value.get("responseType")
@@ -94,7 +94,7 @@ def known_shape(value: Any) -> Known | None:
 
 
 def problem_in(result: Mapping[str, Any]) -> Known | None:
-    """Return the failure of which a writer of ours sends the whole Problem in `_meta`."""
+    """Return the failure whose whole Problem is in `_meta`, where Accord sends it."""
     beside = said_beside(result) or {}
     error, problem = beside.get("error"), beside.get("problem")
     if isinstance(error, dict) and isinstance(error.get("message"), str) and "details" in error:
@@ -107,7 +107,7 @@ def problem_in(result: Mapping[str, Any]) -> Known | None:
 
 
 def said_beside(result: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return what a writer of ours says in the `_meta` of a result."""
+    """Return what Accord says in the `_meta` of a result."""
     meta = result.get("_meta")
     found = meta.get(META_KEY) if isinstance(meta, dict) else None
     return found if isinstance(found, dict) else None
@@ -128,7 +128,7 @@ def problem_details(problem: Any) -> dict[str, Any] | None:
 
 
 def page_from(said: Any) -> Page | None:
-    """A page as our own writers word it in `_meta` and beside the text."""
+    """Return a page as Accord sends it in `_meta` and beside the text."""
     try:
         return None if said is None else msgspec.convert(said, Page)
     except msgspec.ValidationError:
@@ -149,7 +149,7 @@ def warnings_from(said: Any) -> Sequence[Notice]:
 
 
 def said_of(value: Any) -> str:
-    """A value as a text, whatever it is."""
+    """Return any value as a text."""
     try:
         return str(value)
     except (ValueError, RecursionError):  # a number or a nesting that Python will not show

@@ -1,4 +1,4 @@
-"""Python objects as replies: results of SDKs and frameworks, exceptions, values of our own.
+"""Python objects as replies: results of SDKs and frameworks, exceptions, Answers.
 
 Objects are recognised by their members; no framework is imported. Nothing of an object runs but
 the properties that are its fields and its `model_dump`.
@@ -102,7 +102,7 @@ def _of_members(members: dict[str, Any], notes: Notes) -> Any:
     elif members.keys() == _ERROR_DATA and type(members["code"]) is int:
         return Reply(error=as_plain(members))
     found = as_plain(members)
-    if MEMBER in found and found[MEMBER] is None:  # of a class made of a schema of ours
+    if MEMBER in found and found[MEMBER] is None:  # of a class made of Accord's schema
         del found[MEMBER]
     for name, method in _OTHER_RESULTS.items():
         if isinstance(found.get(name), list) and "_meta" in found:

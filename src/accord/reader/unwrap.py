@@ -1,4 +1,4 @@
-"""Whatever a reply came in, off: bytes, an object, JSON-RPC, a workflow tool's wrapping, a message.
+"""Takes a reply out of what holds it: bytes, an object, JSON-RPC, a workflow tool, a message.
 
 Messages of agent frameworks are recognised by their members: LangChain's ToolMessage; ToolReturn,
 ToolReturnPart and RetryPromptPart of pydantic-ai; the output items of the OpenAI Agents SDK; tool
@@ -47,7 +47,7 @@ _BINARY_SHARE: Final = 0.05
 
 
 def unwrap(reply: Any, notes: Notes) -> Reply:
-    """What a reply says, whatever it came in."""
+    """Return a reply without what holds it."""
     kind = type(reply)  # `isinstance` would ask the object for its `__class__`
     if not issubclass(kind, _WRITTEN):
         return _from_object_held(reply, notes)
@@ -57,7 +57,7 @@ def unwrap(reply: Any, notes: Notes) -> Reply:
 
 
 def unwrap_again(reply: Any, notes: Notes) -> Reply:
-    """What a reply says that could not be read as it is: its values are converted first.
+    """Return a reply that could not be read as it is: its values are converted first.
 
     Raises TypeError for JSON, which can always be read as it is.
     """
@@ -68,7 +68,7 @@ def unwrap_again(reply: Any, notes: Notes) -> Reply:
 
 
 def _from_object_held(reply: Any, notes: Notes) -> Reply:
-    """What a caller holds: decoded JSON, or an object of an SDK."""
+    """Unwrap decoded JSON, or an object of an SDK."""
     if type(reply) is dict or type(reply) is list:
         fault = fault_of(reply)
         if fault is not None:
@@ -79,7 +79,7 @@ def _from_object_held(reply: Any, notes: Notes) -> Reply:
                 notes.rule("content-blocks", "likely")
                 return Reply(result=_result_of(reply, is_shown=True))
         return _from_value(reply, notes, 0)
-    raw = attempt(getattr, reply, "raw")  # as our own client keeps it
+    raw = attempt(getattr, reply, "raw")  # as Accord's client keeps it
     if type(raw) is bytes or type(raw) is str:
         return unwrap(raw, notes)
     found = of_object(reply, notes)
@@ -90,6 +90,7 @@ def _from_object_held(reply: Any, notes: Notes) -> Reply:
 
 
 def _from_bytes(raw: bytes, notes: Notes) -> Reply:
+    """Unwrap bytes: JSON, text in UTF-8 or nearly so, or neither."""
     if raw[:1] == b"{" and len(raw) <= LARGE:
         try:
             return _from_object(_decode(raw), notes, 0)
@@ -111,6 +112,7 @@ def _from_bytes(raw: bytes, notes: Notes) -> Reply:
 
 
 def _from_text(text: str, notes: Notes) -> Reply:
+    """Unwrap the JSON that a text is, also in a code fence; else the text is the payload."""
     text = text.removeprefix("\ufeff")
     found, value = parse_json(text, notes)
     if found:
@@ -133,6 +135,7 @@ def _from_value(value: Any, notes: Notes, depth: int) -> Reply:
 
 
 def _from_object(value: dict[str, Any], notes: Notes, depth: int) -> Reply:
+    """Unwrap an object by its members; else it is the payload."""
     if _is_usual(value):
         return Reply(result=value)
     if "jsonrpc" in value and ("result" in value or "error" in value):
@@ -156,7 +159,7 @@ def _from_object(value: dict[str, Any], notes: Notes, depth: int) -> Reply:
 
 
 def _is_usual(result: Mapping[str, Any]) -> bool:
-    """Whether a result has one text, as nearly always, and no names of a dump."""
+    """True if a result has one text, as nearly always, and no names of a dump."""
     content = result.get("content")
     if type(content) is not list or len(content) != 1 or type(content[0]) is not dict:
         return False
@@ -170,6 +173,7 @@ def _result(value: dict[str, Any], notes: Notes) -> Reply:
 
 
 def _from_message(message: dict[str, Any], notes: Notes, depth: int) -> Reply:
+    """Unwrap a JSON-RPC response."""
     error = message.get("error")
     if error is not None:
         notes.rule("json-rpc-error")
@@ -189,6 +193,7 @@ def _from_message(message: dict[str, Any], notes: Notes, depth: int) -> Reply:
 
 
 def _from_list(value: list[Any], notes: Notes, depth: int) -> Reply:
+    """Unwrap content blocks, a JSON-RPC batch, or the one item of a workflow tool."""
     if not value or not all(isinstance(item, dict) for item in value):
         return Reply(payload=value)
     if all(is_block(item) or is_foreign_block(item) for item in value):
@@ -209,7 +214,7 @@ def _from_batch(messages: list[dict[str, Any]], notes: Notes, depth: int) -> Rep
 
 
 def is_tool_result(value: Mapping[str, Any]) -> bool:
-    """Whether an object is a tool result by its members."""
+    """True if an object is a tool result by its members."""
     content = value.get("content")
     if isinstance(content, list):
         if all(map(is_block, content)) if content else _is_empty_result(value):
@@ -224,7 +229,7 @@ def _is_empty_result(value: Mapping[str, Any]) -> bool:
 
 
 def is_passed_on(value: Mapping[str, Any]) -> bool:
-    """Whether a value is a tool result that somebody else gave, of texts and nothing more."""
+    """True if a value is a tool result that a gateway passed on, of texts and nothing more."""
     blocks = value.get("content")
     if not isinstance(blocks, list) or not blocks or not value.keys() <= _PASSED_ON:
         return False

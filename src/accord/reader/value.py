@@ -28,7 +28,7 @@ ASKING: Final = "input_required"
 _ASKED: Final = ("resultType", "inputRequests", "requestState")
 _MARKED: Final = "the data is marked as untrusted"
 Digs = Literal["", "json", "all"]
-"""What a text is searched for: nothing if it is somebody's own, and JSON if it was printed."""
+"""What a text is searched for: nothing in a document of others, JSON in what a program printed."""
 NOTATIONS: Final = (
     ("yaml", "YAML", yaml_value, ("all",)),
     ("python-value", "a Python value", python_value, ("", "json", "all")),
@@ -176,7 +176,7 @@ def _without_details(value: Value) -> Value:
 def _of_structure(
     structure: Any, texts: list[str], notes: Notes, digs: Digs, *, is_wrapped: bool
 ) -> Value:
-    """Return a structure, or the value that an SDK or a writer of ours has put into it."""
+    """Return a structure, or the value that an SDK or Accord has put into it."""
     details = split_object(structure)
     if details is not None:
         structure, is_wrapped = details.plain, details.is_wrapped

@@ -60,15 +60,15 @@ class Facts(msgspec.Struct, kw_only=True):
     """What is known of a reply when it is judged."""
 
     value: Any
-    is_text: bool
-    is_error: bool | None
+    is_text: bool = False
+    is_error: bool | None = None
     """What `isError` says, if it says anything."""
-    message: str | None
-    attachments: Sequence[Mapping[str, Any]]
-    is_structured: bool
-    call: Call
-    arguments: Mapping[str, Any]
-    tool: str | None
+    message: str | None = None
+    attachments: Sequence[Mapping[str, Any]] = ()
+    is_structured: bool = False
+    call: Call = Call()
+    arguments: Mapping[str, Any] = {}
+    tool: str | None = None
     texts: Sequence[str] = ()
     """The text blocks, where there are several and no more is known of them."""
     words: str | None = None
@@ -143,7 +143,7 @@ class Facts(msgspec.Struct, kw_only=True):
 
     def echoes(self, words: Any) -> bool:
         """Whether a text is nothing but what the tool was given."""
-        return any(each == words for each in self.arguments.values())
+        return words in self.arguments.values()
 
     def repeats(self, collection: Collection) -> bool:
         """Whether a collection is what the tool was given, beside what it has to say itself."""

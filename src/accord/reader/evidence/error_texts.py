@@ -7,9 +7,8 @@ whether it must mention the call (`_LIMITS`): what others wrote may begin with a
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from accord.reader.call import Call
 from accord.reader.evidence import Facts, Sign, Verdict
 from accord.reader.lexicon import NAMES, base_forms, phrases, singular, squeezed
 from accord.reader.lexicon.phrases import FRAGMENTS, Pattern, in_english
@@ -27,7 +26,15 @@ Strength = Literal["strong", "weak"]
 Kind = Literal["action", "thing", "list", "finding", "text"]
 """What the call returns; `text` is what others wrote, which may contain any words."""
 Grade = Literal[
-    "error", "refusal", "technical", "missing", "absent", "denial", "rejection", "negation"
+    "error",
+    "refusal",
+    "technical",
+    "invalid",
+    "missing",
+    "absent",
+    "denial",
+    "rejection",
+    "negation",
 ]
 _LABEL: Final = "error"
 """What begins an error, whatever was asked for."""
@@ -88,6 +95,7 @@ _LIMITS: Final[Mapping[Kind, Mapping[Grade, tuple[Limit, ...]]]] = {
         "error": _ANY,
         "refusal": (Limit(700, 2, is_own=True), _ADVISED),
         "technical": _LINE,
+        "invalid": _LINE,
         "missing": (Limit(300, 3), _ADVISED),
         "denial": (Limit(700, 2, is_own=True), _ADVISED),
     },
@@ -95,17 +103,7 @@ _LIMITS: Final[Mapping[Kind, Mapping[Grade, tuple[Limit, ...]]]] = {
 """Grades that count for each kind of result; one of the limits must hold."""
 
 
-_UNKNOWN: Final = Facts(
-    value=None,
-    is_text=True,
-    is_error=None,
-    message=None,
-    attachments=(),
-    is_structured=False,
-    call=Call(),
-    arguments={},
-    tool=None,
-)
+_UNKNOWN: Final = Facts(value=None)
 """What is known of a text that is not the reply to a call."""
 
 
@@ -114,58 +112,44 @@ def error_text(facts: Facts) -> Verdict | None:
     told, call = facts.words, facts.call
     if told is None:
         return _failed_before(facts)
-    if facts.attachments:
-        return _failed_beside(facts, told)
+    if facts.attachments and (facts.gives_anything or "\n" in told.strip()):
+        return None
+    if any(each.get("type") != "image" for each in facts.attachments):
+        return None
     if call.gives_content and facts.is_structured and not reports_each_failed(told):
         return None
     if (code := _exit_code(facts, told)) is not None:
         return facts.failed(Sign("exit-code", told.strip(), code), "guess")
     facts.may_fail = may_fail(told) or (facts.told is not told and may_fail(str(facts.told)))
     strength = _strength(facts, told) if facts.may_fail else None
-    return None if strength is None else _verdict(facts, told, strength)
-
-
-def _verdict(facts: Facts, told: str, strength: Strength, details: Any = None) -> Verdict:
-    sign = Sign("error-text", told.strip(), None, details)
-    is_sure = strength == "strong" and details is None
-    return facts.failed(sign, "certain" if is_sure else "likely")
-
-
-def _failed_beside(facts: Facts, told: str) -> Verdict | None:
-    """A line beside images reports a failure, of which they show the circumstances."""
-    is_image = all(each.get("type") == "image" for each in facts.attachments)
-    if not is_image or facts.gives_anything or "\n" in told.strip() or not may_fail(told):
+    if strength is None or (facts.attachments and strength == "weak" and call.intent != "act"):
         return None
-    strength = says_failed(told)
-    is_failure = strength == "strong" or (strength == "weak" and facts.call.intent == "act")
-    return _verdict(facts, told, "weak") if is_failure else None
+    return facts.failed(
+        Sign("error-text", told.strip()), "certain" if strength == "strong" else "likely"
+    )
 
 
 def _failed_before(facts: Facts) -> Verdict | None:
     """The words before a document report a failure, or the only text in a list."""
     value, told, call = facts.value, facts.message, facts.call
+    strength: Strength | None = "strong"
     if not told:
-        only = _only_text(value)
-        is_failure = only is not None and says_failed(only, kind="text") == "strong"
-        return _verdict(facts, str(only), "strong", value) if is_failure else None
-    if not phrases.ends_with_error.search(told[-_END:].lower()):
-        if facts.gives_anything or facts.attachments or call.checks or not may_fail(told):
-            return None
+        is_only = isinstance(value, list) and len(value) == 1 and isinstance(value[0], str)
+        told = value[0] if is_only else ""
+        strength = says_failed(told, kind="text") if may_fail(told) else None
+    elif not phrases.ends_with_error.search(told[-_END:].lower()):
         held = value.values() if isinstance(value, dict) else (value,)
         is_void = all(not each or facts.echoes(each) for each in held)
-        if call.wants_many and (not is_void or reports_nothing_found(told, wants_many=True)):
+        is_none = not is_void or reports_nothing_found(told, wants_many=True)
+        is_open = facts.gives_anything or facts.attachments or call.checks
+        if is_open or (call.wants_many and is_none) or not may_fail(told):
             return None
-        is_act = call.intent == "act"
-        strength = says_failed(told, kind="action" if is_act else "thing")
-        if strength is None or (strength == "weak" and not is_act and not is_void):
-            return None
-    return _verdict(facts, told, "strong", value)
-
-
-def _only_text(value: Any) -> str | None:
-    """Return the only text in a list."""
-    is_only = isinstance(value, list) and len(value) == 1 and isinstance(value[0], str)
-    return value[0] if is_only and may_fail(value[0]) else None
+        strength = says_failed(told, kind="action" if call.intent == "act" else "thing")
+        if strength and (is_void or call.intent == "act"):
+            strength = "strong"
+    if strength != "strong":
+        return None
+    return facts.failed(Sign("error-text", told.strip(), None, value), "likely")
 
 
 def _exit_code(facts: Facts, told: str) -> int | None:
@@ -240,7 +224,7 @@ def _kind(facts: Facts) -> Kind:
 
 def _is_missed(facts: Facts, told: str) -> bool:
     """Whether a text that reports that nothing was found reports a failure."""
-    if phrases.error_tag.match(told) or _is_missing_noun(facts, told):
+    if phrases.error_tag.match(told) or _is_missing(facts, told):
         return True
     is_named = " not found" in told and facts.mentions(told)
     return not facts.call.wants_many and (is_named or phrases.failed.match(told) is not None)
@@ -430,19 +414,7 @@ def _is_sentence(opening: Opening) -> bool:
     return is_short and not (opening.is_record or opening.is_heading)
 
 
-def _is_technical(opening: Opening) -> bool:
-    """A failure that no thing has, but only a call."""
-    if opening.kind == "text" and phrases.bad_value.match(opening.small):
-        return True
-    return phrases.technical.match(opening.small) is not None
-
-
-def _is_missing(opening: Opening) -> bool:
-    """There is not the one thing that was requested, or that the tool acts on."""
-    return _is_missing_noun(opening.facts, opening.line)
-
-
-def _is_missing_noun(facts: Facts, told: str) -> bool:
+def _is_missing(facts: Facts, told: str) -> bool:
     call, noun = facts.call, missing_noun(told)
     if noun is None or call.intent == "make":
         return False
@@ -454,21 +426,6 @@ def _is_missing_noun(facts: Facts, told: str) -> bool:
     if call.intent == "act" or phrases.advised.match(told):
         return True
     return singular(noun) == noun and (noun in call.nouns or facts.mentions(told))
-
-
-def _is_absent(opening: Opening) -> bool:
-    """What is to be checked is not there."""
-    return phrases.absent.match(opening.small) is not None
-
-
-def _is_denial(opening: Opening) -> bool:
-    """A denial anywhere in the first sentence."""
-    return _denies(opening, phrases.within)
-
-
-def _is_negation(opening: Opening) -> bool:
-    """Any negation in the first sentence."""
-    return _denies(opening, phrases.negation)
 
 
 def _denies(opening: Opening, phrase: Pattern) -> bool:
@@ -512,12 +469,13 @@ def _rejects_argument(facts: Facts, line: str) -> bool:
 _GRADES: Final[Mapping[Grade, Callable[[Opening], bool]]] = {
     "error": _is_error,
     "refusal": _is_refusal,
-    "technical": _is_technical,
-    "missing": _is_missing,
-    "absent": _is_absent,
-    "denial": _is_denial,
+    "technical": lambda each: phrases.technical.match(each.small) is not None,
+    "invalid": lambda each: phrases.bad_value.match(each.small) is not None,
+    "missing": lambda each: _is_missing(each.facts, each.line),
+    "absent": lambda each: phrases.absent.match(each.sentence) is not None,
+    "denial": lambda each: _denies(each, phrases.within),
     "rejection": _is_rejection,
-    "negation": _is_negation,
+    "negation": lambda each: _denies(each, phrases.negation),
 }
 """The functions that recognise the grades, the strongest first."""
 _RULES: Final = {

@@ -33,13 +33,15 @@ _REASONS: Final = ordered("members.reasons")
 _INNER_REASONS: Final = (*_REASONS, *ordered("members.inner-reasons"))
 _ERROR_OBJECTS: Final = ordered("members.error-objects")
 _CODES: Final = ordered("members.codes")
-_BAD_STARTS: Final = tuple(f"{word}_" for word in OUTCOMES.bad_starts)
+_BAD_STARTS: Final = tuple(f"{word}_" for word in OUTCOMES.bad | OUTCOMES.bad_starts)
 _BAD_ENDS: Final = (*(f"_{word}" for word in OUTCOMES.bad), *OUTCOMES.bad_ends)
 _DONE: Final = OUTCOMES.done | {"found"}
 _TELLS: Final = MEMBERS.errors.union(_REASONS, _CODES, MEMBERS.error_names, MEMBERS.success_flags)
 """Members that only tell of a failure."""
 _OFFERS: Final = ("available", "valid", "supported", "suggested", "allowed", "known")
 """Beginnings of members that tell what could be given instead: `availableComponents`."""
+_OFFERED: Final = ("available", "disponibles")
+"""Their ends: `productos_disponibles`."""
 _ERROR_CLASS: Final = re.compile(r"[A-Za-z._-]{0,60}(?:error|exception)", re.I)
 _LONGEST_CODE: Final = 10
 """Digits of a code."""
@@ -54,8 +56,6 @@ _DEEPEST: Final = 8
 """Objects in objects that are searched for a message or for numbers."""
 _MOST_MEMBERS: Final = 200
 """Members of an object that are looked at."""
-_FEWER: Final = 4
-"""An item of more members is a thing, of which a failure is a part."""
 _BAD_STATUS: Final = range(400, 600)
 _GOOD_CODES: Final = (0, 1, *range(200, 300))
 """Codes of success where another code is a failure: HTTP's, and what programs exit with."""
@@ -63,7 +63,8 @@ _ISSUE_PLACES: Final = ordered("members.issue-places")
 _ISSUE_TEXTS: Final = ordered("members.issue-texts")
 _OF_AN_ISSUE: Final = MEMBERS.issue_places | MEMBERS.issue_texts | MEMBERS.of_an_issue
 _SUMS: Final = ("data", "summary", "result", "results", "stats")
-_FEW: Final = 6
+_FEW: Final = 2
+"""Members that say of what something failed; more are a thing, of which a failure is a part."""
 _NO_MESSAGE: Final = "The tool reported a failure"
 _NO_REASON: Final = "All of it failed"
 
@@ -141,8 +142,6 @@ class Mark(NamedTuple):
 
 _THRESHOLD: Final = 10
 """Points of a failure."""
-_ALONE: Final = 22
-"""Points of a failure with little beside it."""
 _SUCCESS: Final = 40
 """What a flag of success takes."""
 
@@ -151,14 +150,10 @@ def _is_no(each: Any, _: Members) -> bool:
     return each is False or each in _NO
 
 
-def _is_set(each: Any, members: Members) -> bool:
-    return each is True and bool(members.get("iserror") is True or _reason_in(members))
-
-
 def _is_undone(each: Any, members: Members) -> bool:
     reasons = [members[name] for name in MEMBERS.why if isinstance(members.get(name), str)]
-    is_asked = bool(reasons) and not any(begins(why, phrases.nothing_to_do) for why in reasons)
-    return each is False and is_asked
+    is_told = bool(reasons) and not any(begins(why, phrases.nothing_to_do) for why in reasons)
+    return each is False and is_told
 
 
 def _is_unfound(each: Any, members: Members) -> bool:
@@ -249,7 +244,7 @@ def _only_tells(members: Members) -> bool:
 
 MARKS: Final = (
     Mark("flag-false", MEMBERS.success_flags, _is_no, 100, 0, 0, 0),
-    Mark("flag-is-error", MEMBERS.failure_flags, _is_set, 100, 0, 0, 0),
+    Mark("flag-is-error", MEMBERS.failure_flags, lambda each, _: each is True, 100, 0, 0, 0),
     Mark("action-false", _DONE, _is_undone, 30, 0, 0, 0),
     Mark("not-found", frozenset({"found"}), _is_unfound, 30, 0, 0, 0),
     Mark("error-member", frozenset({"error", "err"}), _is_error_value, 30),
@@ -284,10 +279,6 @@ for _mark in MARKS:
         _BY_NAME.setdefault(_name, []).append(_mark)
 _TELLING: Final = _BY_NAME.keys() - {"type", "kind", "name"}
 """Members without any of which no failure is reported."""
-_ACCEPTED: Final = frozenset(
-    {"flag-false", "action-false", "not-found", "error-member", "message-failed"}
-)
-"""Failures that count in the payload of an object that reports that the request was accepted."""
 
 
 def failure_in(value: Any, given: Collection[Any] = ()) -> Sign | None:
@@ -303,42 +294,28 @@ def failure_in(value: Any, given: Collection[Any] = ()) -> Sign | None:
             for name, each in members.items()
             if name == "id" or not each or each not in given
         }
-    sign = _weighed(members) or _failure_held(members)
+    sign = _weighed(members)
+    for name in () if sign else ("data", "result"):  # of a request that was accepted
+        held = members.get(name)
+        sign = sign or (_weighed(_members(held)) if type(held) is dict else None)
     return None if sign is None else sign._replace(details=dict(value))
 
 
-def _failure_held(members: Members) -> Sign | None:
-    """Return the failure in the payload of an object that reports that it was accepted."""
-    for name in ("data", "result"):
-        held = members.get(name)
-        sign = _weighed(_members(held), _ALONE) if type(held) is dict else None
-        if sign is not None and sign.rule in _ACCEPTED:
-            return sign
-    return None
-
-
-def _weighed(members: Members, threshold: int = _THRESHOLD) -> Sign | None:
+def _weighed(members: Members) -> Sign | None:
     """Return the failure that the marks of members amount to, less what is beside them."""
     found = {name: mark for name in members if (mark := _mark_in(name, members)) is not None}
     if not found:
         return None
     first = min(found.values(), key=MARKS.index)
     points = sum(mark.points for mark in found.values())
-    for name, each in members.items():
-        if name not in found:
-            points -= _against(first, name, each)
-    if points < threshold:
-        return None
-    sign = _sign(first.rule, members)
-    if first.rule == "action-false":
-        undone = [name for name, mark in found.items() if mark is first]
-        if MEMBERS.told_done.isdisjoint(undone):
-            verbs = frozenset(verb for name in undone for verb in base_forms(name))
-            return sign._replace(verbs=verbs)
-    is_given = first.rule == "status-error" and any(
-        members.get(name) for name in MEMBERS.payloads if name != "result"
+    points -= sum(
+        _against(first, name, each) for name, each in members.items() if name not in found
     )
-    return sign._replace(confidence="likely") if is_given or first.rule == "code" else sign
+    if points < _THRESHOLD:
+        return None
+    undone = found if first.rule == "action-false" else ()
+    verbs = frozenset(verb for name in undone for verb in base_forms(name))
+    return _sign(first.rule, members)._replace(verbs=verbs)
 
 
 def _mark_in(name: str, members: Members) -> Mark | None:
@@ -370,7 +347,7 @@ def _only_reports(each: Any) -> bool:
 
 def _is_beside(name: str, each: Any) -> bool:
     """Whether a member stands beside a failure, rather than for something that was achieved."""
-    is_advice = name in MEMBERS.advice or name.startswith(_OFFERS)
+    is_advice = name in MEMBERS.advice or name.startswith(_OFFERS) or name.endswith(_OFFERED)
     return _is_void(each) or (is_advice and each is not True)
 
 
@@ -379,11 +356,6 @@ def _is_void(each: Any) -> bool:
     if isinstance(each, dict):
         return all(one is None for one in each.values())
     return each is None or each in ("", [])
-
-
-def says_success(value: Mapping[str, Any]) -> bool:
-    """Whether a flag reports success."""
-    return any(value.get(name) is True for name in MEMBERS.success_flags)
 
 
 # An object, as the reply to a call
@@ -404,8 +376,7 @@ def payload_failed(facts: Facts) -> Verdict | None:
         return Verdict("action", "likely", is_partial=True)
     if _is_finding(sign, value, call):
         return None
-    is_word = sign.rule in ("error-member", "action-false", "status-error")
-    if is_word and call.wants_many and reports_nothing_found(sign.message):
+    if call.wants_many and reports_nothing_found(sign.message):
         none = collection.Collection([], dict(value), ("error",), "guess")
         return Verdict("list", "guess", found=none)
     return facts.failed(sign, sign.confidence)
@@ -420,12 +391,11 @@ def _is_finding(sign: Sign, value: Mapping[str, Any], call: Call) -> bool:
         return call.intent in ("list", "read") and not call.checks
     if sign.verbs and sign.verbs.isdisjoint(call.verbs):
         return call.intent != "act" or reports_completion(sign.message)
-    if rule in ("errors-member", "error-named") and call.is_about_errors:
-        return True
     if rule == "flag-false":
         parts = [each for each in value.values() if isinstance(each, dict) and each]
-        is_report = call.is_about_one and len(parts) > 1
-        return call.checks and is_report and MEMBERS.about_errors.isdisjoint(value)
+        return call.checks and len(parts) > 1 and MEMBERS.about_errors.isdisjoint(value)
+    if call.is_about_errors:
+        return True
     is_missing = isinstance(status, str) and status.endswith("not_found")
     if call.checks and (
         rule == "outcome-error"
@@ -433,8 +403,8 @@ def _is_finding(sign: Sign, value: Mapping[str, Any], call: Call) -> bool:
         or (rule == "status-error" and status != "error" and not is_missing)
     ):
         return True
-    is_told = rule in ("error-member", "status-error", "error-named") and call.intent == "read"
-    return is_told and _is_thing(value) and not (is_missing and rule == "error-member")
+    is_told = call.intent == "read" and not (is_missing and rule == "error-member")
+    return is_told and _is_thing(value)
 
 
 def _is_thing(value: Mapping[str, Any]) -> bool:
@@ -477,18 +447,23 @@ def _rejects(why: Any) -> bool:
 def _only_failure(facts: Facts) -> Sign | None:
     """All that the members tell, beside what was given, is a message that it failed."""
     value, call = facts.value, facts.call
-    told = {name: each for name, each in value.items() if each and not facts.echoes(each)}
-    if len(told) != 1 or len(value) > _FEW or call.checks or call.gives_printed:
+    if call.checks or call.gives_printed:
         return None
-    ((name, why),) = told.items()
-    if not isinstance(why, str) or "\n" in why or name in _NAMES or not may_fail(why):
+    told = ""
+    for name, each in value.items():
+        if each and not facts.echoes(each) and each not in _NO_ERROR:
+            if told or not isinstance(each, str):
+                return None
+            told = name
+    why = value.get(told)
+    if not isinstance(why, str) or "\n" in why or told in _NAMES or not may_fail(why):
         return None
     is_none = reports_nothing_found(why, wants_many=call.wants_many)
     if is_none and call.wants_many:
         return None
     strength = says_failed(why) or ("weak" if is_none else None)
     has_void = any(map(_is_void, value.values()))
-    is_message = name in MEMBERS.messages and (has_void or not call.gives_content)
+    is_message = told in MEMBERS.messages and (has_void or not call.gives_content)
     is_message = is_message or (has_void and facts.mentions(why))
     if strength == "strong" or (strength == "weak" and is_message and len(value) > 1):
         confidence: Confidence = "likely" if call.wants_many else "guess"
@@ -502,17 +477,16 @@ def _only_failure(facts: Facts) -> Sign | None:
 def all_failed(facts: Facts) -> Verdict | None:
     """Each of several things failed, or they are counted; if only some did, it is partial."""
     value, call = facts.value, facts.call
-    if isinstance(value, list) and not (call.checks or call.is_about_errors):
-        issues = None if call.intent == "list" else _issues_in(value)
-        if issues is not None:
-            return facts.failed(issues, "likely")
+    is_open = call.checks or call.is_about_errors
+    if isinstance(value, list) and not is_open and (issues := _issues_in(value)) is not None:
+        return facts.failed(issues, "likely")
     items = _results(facts)
     if len(items) == 1 and (sign := _only_error(facts, items[0])) is not None:
         return facts.failed(sign._replace(rule="all-failed", details=value), "likely")
     if call.intent == "list":
         return None
     verdict = _counted(facts) if isinstance(value, dict) else None
-    if verdict is not None or call.is_about_errors or call.checks:
+    if verdict is not None or is_open:
         return verdict
     told, bad = _failed_among(items)
     is_bare = bad == told and all(map(_is_bare, items))
@@ -520,8 +494,6 @@ def all_failed(facts: Facts) -> Verdict | None:
         return None
     if bad < told:
         return Verdict("action", "likely", is_partial=True)
-    if isinstance(value, dict) and says_success(value):
-        return None
     why = failure_in(items[0])
     message = _NO_REASON if why is None else why.message
     return facts.failed(Sign("all-failed", message, None, value), "likely")
@@ -575,15 +547,16 @@ def _ended(name: str) -> Literal["good", "bad", "unknown"]:
 
 def _results(facts: Facts) -> Sequence[Any]:
     """Return the results for several things: a list, or an object for each by its name."""
-    value = facts.value
-    if isinstance(value, dict) and 0 < len(value) <= _MOST_MEMBERS:
-        told = [each for each in value.values() if type(each) is dict]
-        if told and all(
-            type(each) is dict or not each or facts.echoes(each) for each in value.values()
-        ):
-            return told
     found = facts.find_collection()
-    return found.items if found else ()
+    if found is not None or not isinstance(facts.value, dict):
+        return found.items if found else ()
+    if not any(isinstance(each, dict | list) for each in facts.value.values()):
+        return ()
+    told = [each for each in facts.value.values() if each and not facts.echoes(each)]
+    if told and len(told) <= _MOST_MEMBERS and all(type(each) is dict for each in told):
+        return told
+    lists = [each for each in told if isinstance(each, list) and facts.call.checks]
+    return lists[0] if len(lists) == 1 and len(lists[0]) == 1 else ()
 
 
 def _failed_among(items: Sequence[Any]) -> tuple[int, int]:
@@ -599,35 +572,26 @@ def _end_of(item: Mapping[str, Any]) -> bool | None:
     for name in MEMBERS.success_flags:
         if type(item.get(name)) is bool:
             return bool(item[name])
-    status, error = item.get("status", item.get("result")), item.get("error")
-    if isinstance(status, str) and status.lower() in OUTCOMES.bad | OUTCOMES.fine:
-        return status.lower() not in OUTCOMES.bad
-    is_why = isinstance(error, dict) or (isinstance(error, str) and " " in error.strip())
-    if (
-        is_why
-        or item.get("found") is False
-        or (len(item) < _FEWER and error and error not in _NO_ERROR)
-    ):
+    if failure_in(item) is not None:
         return False
-    return None
+    return True if str(item.get("status")).lower() in OUTCOMES.fine else None
 
 
 def _is_bare(item: Mapping[str, Any]) -> bool:
-    """Whether an item says nothing but that it failed, and perhaps of what."""
-    if failure_in(item) is None or ("id" in item and not _NAMES.union(_STATES).isdisjoint(item)):
+    """Whether an item says little but that it failed, and of what."""
+    if failure_in(item) is None:
         return False
-    others = [each for name, each in item.items() if name != "success"]
-    is_refused = item.get("success") is False and all(isinstance(each, str) for each in others)
-    has_none = "data" in item and item["data"] is None
-    return len(item) <= _FEWER or has_none or (is_refused and "error" in item)
+    others = [
+        name for name, each in item.items() if _plain(name) not in _TELLS and not _is_void(each)
+    ]
+    return len(others) <= _FEW or ("data" in item and item["data"] is None)
 
 
 def _issues_in(items: list[Any]) -> Sign | None:
     """`[{"path": ["id"], "message": "Required"}]`: what a validator found in the arguments."""
-    issues = [_issue(each) for each in items]
-    if not issues or not all(issues):
+    if not items or not all(map(_issue, items)):
         return None
-    return Sign("issues", str(issues[0]), None, {"issues": items})
+    return Sign("issues", str(_issue(items[0])), None, {"issues": items})
 
 
 def _issue(item: Any) -> str | None:

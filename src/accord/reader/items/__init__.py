@@ -75,9 +75,12 @@ def find_items(text: str, *, wants_list: bool = False, blocks: Sequence[str] = (
     plain = _unfenced(whole) if wants_list and "```" in text else whole
     told, advice = split_advice([line.rstrip() for line in plain])
     lines = tokens(told)
-    if any(told):
+    stated = _stated(lines, advice)
+    if 0 in stated[""] and sum(map(bool, told)) == 1:
+        found = Items([], told[0], "", "columns")
+    elif any(told):
         found = tables.find(text, lines, wants_list)
-        found = found or best_cut(lines, _stated(lines), each_block, wants_list=wants_list)
+        found = found or best_cut(lines, stated, each_block, wants_list=wants_list)
     if found is None or not advice:
         return found
     closing = "\n".join(line for line in (found.closing, *advice) if line.strip())
@@ -107,11 +110,15 @@ def _unfenced(lines: list[str]) -> list[str]:
     return [line for at, line in enumerate(lines) if at not in marks]
 
 
-def _stated(lines: Sequence[Line]) -> dict[str, set[int]]:
-    """Return the lines above and below that say how many items there are, with the numbers."""
+def _stated(lines: Sequence[Line], advice: Sequence[str]) -> dict[str, set[int]]:
+    """Return the lines above and below that say how many items there are, with the numbers.
+
+    Those that the closing remarks say are under an empty text.
+    """
     around = (*lines[:COUNT_LINES], *lines[-_COUNT_LINES_BELOW:])
     texts = (line.text for line in around if line.kind not in ("bullet", "number"))
-    return {text: counts for text in texts if (counts := counts_in(text))}
+    found = {text: counts for text in texts if (counts := counts_in(text))}
+    return {**found, "": counts_in("\n".join(advice))}
 
 
 def _block_each(blocks: Sequence[str]) -> list[Cut]:

@@ -4,7 +4,7 @@ All of them are tried, whatever the text says; `weights` decides which one is ri
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
@@ -64,27 +64,42 @@ _MOST_DEPTHS: Final = 2
 """Depths at which each line is taken for an item."""
 
 
-def cuts(lines: Lines) -> Iterator[Cut]:
-    """Cut a text in each of the ways."""
+def cuts(lines: Lines, rules: Container[str]) -> Iterator[Cut]:
+    """Cut a text in each of some ways."""
     top = below_titles(lines)
     places: dict[Opening, list[int]] = {}
     for at, line in enumerate(lines):
         if line.opening is not None and (at >= top or line.opening.kind in _ABOVE_TITLES):
             places.setdefault(line.opening, []).append(at)
     for each, starts in places.items():
-        if each.kind != "text" and _is_beginning(lines, starts, places):
-            yield from _at_opening(lines, starts, each)
+        rule = _RULES.get(each.kind, "alike-lines")
+        if each.kind == "number" and not each.detail:
+            rule = "bullets"
+        if each.kind != "text" and rule in rules and _is_beginning(lines, starts, places):
+            yield from _at_opening(rule, lines, starts, each)
+    if "plain-lines" in rules:
+        yield from _at_depths(lines, top, list(places.values()))
+        yield from _in_line(lines, top)
+    if sum(line.text[:1] == "*" for line in lines) == 1:
+        filled = [line._replace(kind="text") for line in lines if line.text]
+        if all(_STARRED.fullmatch(line.text) for line in filled):
+            yield Cut("marked-lines", [[line] for line in filled], [], [])
+    if len(lines) > 2:
+        kinds = {line.kind for line in lines}
+        if "rule" in kinds:
+            yield from _between(lines, "separated", ("rule",))
+        if "blank" in kinds:
+            yield from _between(lines, "paragraphs", ("rule", "blank"))
+
+
+def _at_depths(lines: Lines, top: int, others: list[list[int]]) -> Iterator[Cut]:
+    """Cut a text at each line that is as far to the left as the first ones, or a bit less."""
     body = [at for at in range(top, len(lines)) if lines[at].text and lines[at].kind != "rule"]
     for depth in sorted({lines[at].indent for at in body})[:_MOST_DEPTHS]:
         starts = [at for at in body if lines[at].indent == depth]
-        yield from _at_opening(lines, starts, Opening("text", "", depth), "plain-lines")
-    filled = [line for line in lines if line.text]
-    is_starred = sum(line.text[0] == "*" for line in filled) == 1
-    if is_starred and all(_STARRED.fullmatch(line.text) for line in filled):
-        yield Cut("marked-lines", [[line._replace(kind="text")] for line in filled], [], [])
-    yield from _between(lines, "separated", ("rule",))
-    yield from _between(lines, "paragraphs", ("rule", "blank"))
-    yield from _in_line(lines, top)
+        opening = lines[starts[0]].opening
+        if len(starts) == 1 or starts not in others or opening is None or opening.kind == "text":
+            yield from _at_opening("plain-lines", lines, starts, Opening("text", "", depth))
 
 
 def _is_beginning(lines: Lines, starts: list[int], places: dict[Opening, list[int]]) -> bool:
@@ -93,9 +108,20 @@ def _is_beginning(lines: Lines, starts: list[int], places: dict[Opening, list[in
     if first > 2 * MAX_ABOVE or (len(starts) == 1 and first > 2 * MAX_HEADING + 1):
         return False
     line, above = lines[first], lines[first - 1] if first else None
+    if _is_below(line, above):
+        return False
     if above is None or line.key is None or above.key is None or above.text[-1] == ":":
         return True
     return above.opening is None or len(places.get(above.opening, ())) != len(starts)
+
+
+def _is_below(line: Line, above: Line | None) -> bool:
+    """True if a line goes on with the one above it, which is not a heading."""
+    if above is None or not above.text or line.indent <= above.indent:
+        return False
+    if line.opening is None or line.opening.kind not in ("label", "text"):
+        return False
+    return above.kind != "heading" and not above.text.rstrip(" *").endswith(":")
 
 
 def labels(lines: Lines) -> list[str]:
@@ -103,14 +129,11 @@ def labels(lines: Lines) -> list[str]:
     return [line.key for line in lines if line.key is not None]
 
 
-def _at_opening(lines: Lines, starts: Sequence[int], at: Opening, rule: str = "") -> Iterator[Cut]:
+def _at_opening(rule: str, lines: Lines, starts: Sequence[int], at: Opening) -> Iterator[Cut]:
     """Cut a text at some lines; headings of groups between the items belong to none of them.
 
     Where there are such headings, the items above the first of them may be all as well.
     """
-    rule = rule or _RULES.get(
-        at.kind, "alike-lines" if at.detail or at.kind != "number" else "bullets"
-    )
     parts: list[Part] = []
     between, group = list[Line](), list[Line]()
     loose = before = groups = 0
@@ -158,8 +181,10 @@ def _is_over(line: Line, at: Opening) -> bool:
     """True if a line is the heading of a group of items."""
     if line.kind == "heading":
         return at.kind != "headed" or len(line.mark) < int(at.detail)
-    is_outer = at.kind != "headed" and line.kind == "text" and line.indent <= at.indent
-    return is_outer and _GROUP.fullmatch(line.words) is not None
+    if at.kind == "headed" or line.kind not in ("text", "tag") or line.indent > at.indent:
+        return False
+    is_outer = at.kind == "bullet" and line.indent < at.indent
+    return is_outer or (line.kind == "text" and _GROUP.fullmatch(line.words) is not None)
 
 
 def _is_loose(line: Line, at: Opening) -> bool:
@@ -180,10 +205,12 @@ def _between(lines: Lines, rule: str, marks: tuple[str, ...]) -> Iterator[Cut]:
         return
     first, last = parts[0], parts[-1]
     yield Cut(rule, parts, [], [])
-    yield Cut(rule, parts[1:], first, [])
-    if len(first) > 1:
+    is_begun = first[0].opening == parts[1][0].opening
+    if not is_begun and len(first) > 1:
         yield Cut(rule, [first[1:], *parts[1:]], first[:1], [])
-    if len(parts) > 2 and len(last) < MAX_HEADING:
+    if len(first) <= MAX_ABOVE:
+        yield Cut(rule, parts[1:], first, [])
+    if len(parts) > 2 and len(last) < MAX_HEADING and last[0].opening != parts[1][0].opening:
         yield Cut(rule, parts[:-1], [], last)
         yield Cut(rule, parts[1:-1], first, last)
 
@@ -199,6 +226,9 @@ def _item(part: Part, *, is_record: bool) -> Any:
 
     A line without a label goes on with the field above it, if the item is a record.
     """
+    first = part[0]
+    if len(part) == 1:
+        return first.words if first.kind in ("bullet", "number") else first.text.strip()
     lines = [line for line in part if line.text and line.kind != "rule"]
     head = lines[0].words if lines[0].kind in ("bullet", "number") else lines[0].text.strip()
     texts = [head, *(line.text.strip() for line in lines[1:])]
@@ -234,7 +264,10 @@ def below_titles(lines: Lines) -> int:
             continue
         if seen > MAX_ABOVE or (line.text.endswith(":") and _is_numbered(line)):
             break
-        if line.kind == "heading" or _TITLE.fullmatch(line.text) or _says_count(line):
+        is_counted = at == 0 and len(lines) > 1 and not lines[1].text and line.text[-1] == ")"
+        is_title = is_counted and _GROUP.fullmatch(line.words) is not None
+        is_title = is_title or line.kind == "heading" or _TITLE.fullmatch(line.text) is not None
+        if is_title or _says_count(line):
             start = at + 1
         elif LABEL.fullmatch(line.text) is None:
             counts = _COUNTS.search(line.text)

@@ -101,6 +101,8 @@ _PLACE: Final = re.compile(
       |(?:/|[A-Za-z]:\\|\.{1,2}/|~/)[^\s\0].*$|[\w.-]++(?:/[\w. -]+)++(?:\([^()]{1,40}\))?$)""",
     re.X,
 )
+_TELLING: Final = re.compile(r"[\d/\\:=(]")
+"""What the line of a path, a number or a label has, if it begins with a letter."""
 _DIGITS: Final = re.compile(r"\d+")
 _ONLY_BOLD: Final = re.compile(r"\*\*[^*]{1,80}\*\*")
 _BOLD_LEVEL: Final = 7
@@ -123,7 +125,8 @@ def _opening(kind: str, indent: int, mark: str, words: str, key: str | None) -> 
         return Opening("headed", len(mark) or _BOLD_LEVEL, indent)
     if kind != "text":
         return Opening(kind) if kind == "branch" else None
-    found = _PLACE.match(words) or _BEGINNING.match(words)
+    is_plain = words[:1].isalpha() and not _TELLING.search(words)
+    found = None if is_plain else _PLACE.match(words) or _BEGINNING.match(words)
     if found is None:
         return Opening("text", "", indent) if key is None else Opening("label", key, indent)
     name = str(found.lastgroup)

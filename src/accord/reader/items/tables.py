@@ -29,9 +29,11 @@ def _has_numbers(rows: list[list[str]]) -> bool:
 
 def find(text: str, lines: Lines, wants_list: bool) -> Items | None:
     """Return the rows of a table, or the records of lines or elements."""
-    for signs, look in _LOOKS:
-        if any(each in text for each in signs) and (found := look(lines, wants_list)) is not None:
-            return found
+    for signs, least, look in _LOOKS:
+        if len(lines) >= least and any(each in text for each in signs):
+            found = look(lines, wants_list)
+            if found is not None:
+                return found
     return None
 
 
@@ -160,14 +162,18 @@ def columns(lines: Lines, wants_list: bool) -> Items | None:
     above = enumerate(lines[: 2 * MAX_HEADING] if wants_list else lines[:1])
     at = next((at for at, line in above if _GAP.search(line.text)), 0)
     head = lines[at].text
+    names = _GAP.split(head.strip())
+    is_single = len(names) < 2 and wants_list and all(map(_HEAD.fullmatch, head.split()))
+    if len(names) < 2 and not is_single and not lines[at].indent:
+        return None
     body = [line.text for line in lines[at + 1 :] if line.text and not _RULED.fullmatch(line.text)]
-    names, rows = _GAP.split(head.strip()), [_GAP.split(row.strip()) for row in body]
+    rows = [_GAP.split(row.strip()) for row in body]
     if lines[at].indent and len(rows) > 1:
         indexed, own = rows[1:] if len(rows[0]) == 1 else rows, head.split()
         if all(len(row) == len(own) + 1 and _INDEX.fullmatch(row[0]) for row in indexed):
             found = _objects(own, [row[1:] for row in indexed])
             return Items(found, told(lines[:at]), "", "columns")
-    if wants_list and len(names) < 2 and all(map(_HEAD.fullmatch, head.split())):
+    if is_single:
         names = head.split()  # with one blank between them
         rows = [row.split(maxsplit=len(names) - 1) for row in body]
     is_even = all(len(row) == len(names) for row in rows)
@@ -298,19 +304,19 @@ _MESSAGE: Final = re.compile(
 
 def messages(lines: Lines, wants_list: bool) -> Items | None:
     """`[10:01] Ada: hi`: the time, the name and the text of each, below a heading."""
-    found = [_MESSAGE.fullmatch(line.text) for line in lines]
-    start = next((at for at, each in enumerate(found) if each), len(lines))
+    above = enumerate(lines[: 2 * MAX_HEADING + 1])
+    start = next((at for at, line in above if _MESSAGE.fullmatch(line.text)), len(lines))
     items: list[dict[str, str]] = []
     said = 0
-    for line, message in zip(lines[start:], found[start:], strict=True):
+    for line in lines[start:]:
+        message = _MESSAGE.fullmatch(line.text)
         if message is not None:
             items.append(message.groupdict())
         elif line.text and line.kind != "rule":
             items[-1]["text"] += f"\n{line.text}"
             said += 1
     is_log = all(each["name"].isupper() or ": " in each["text"] for each in items)
-    is_more = start > 2 * MAX_HEADING or said > len(items)
-    if is_log or is_more or len(items) < (1 if wants_list else 2):
+    if is_log or said > len(items) or len(items) < (1 if wants_list else 2):
         return None
     return Items([*items], told(lines[:start]), "", "messages")
 
@@ -407,12 +413,12 @@ def _same_name(found: list[Element]) -> list[Element]:
 
 
 _LOOKS: Final = (
-    (("|", "│", "┃", "║"), ruled),
-    (("--", "=="), dashed),
-    (("</", "/>"), elements),
-    ((": ",), paired),
-    ((",", "\t", ";", "|"), delimited),
-    (("  ", " "), columns),
-    ((": ",), messages),
+    (("|", "│", "┃", "║"), 2, ruled),
+    (("--", "=="), 2, dashed),
+    (("</", "/>"), 1, elements),
+    ((": ",), 1, paired),
+    ((",", "\t", ";", "|"), 1, delimited),
+    ((" ",), 2, columns),
+    ((": ",), 1, messages),
 )
-"""What a text has where rows or records may be found, and how to find them."""
+"""What a text has where rows or records may be found, its fewest lines, and how to find them."""

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, product
 from typing import Final
 
 from accord.reader.items.groups import Cut, Part, cuts, labels
@@ -43,6 +44,7 @@ WEIGHTS: Final = {
     "named": 2.5,  # or begins with a label that is for items, or that the heading names
     # against it
     "uneven": -6.0,  # parts that do not begin alike
+    "short": -3.0,  # parts of a line, where others have more
     "facts": -4.0,  # lines with different labels, which one thing has
     "loose": -4.0,  # lines of items that stand as far to the left as their beginnings
     "above": -1.0,  # more lines above than a heading has
@@ -73,12 +75,22 @@ _BY_PLACE: Final = frozenset({"separated", "paragraphs", "headed"})
 """Ways for which it does not matter how the items begin."""
 
 
+def _possible(wants_list: bool, is_counted: bool) -> frozenset[str]:
+    """Return the ways that are worth enough if all speaks for them."""
+    most = LEAST[not wants_list] - WEIGHTS["fields"] - is_counted * WEIGHTS["counted"]
+    return frozenset(rule for rule, base in BASE.items() if base[not wants_list] >= most)
+
+
+_POSSIBLE: Final = {key: _possible(*key) for key in product((True, False), repeat=2)}
+
+
 def best_cut(
     lines: Lines, stated: Stated, blocks: Sequence[Cut] = (), *, wants_list: bool
 ) -> Items | None:
     """Return the items that a text consists of; a tool that lists has less to prove."""
     best, most = None, LEAST[not wants_list]
-    for cut in (*blocks, *cuts(lines)):
+    rules = _POSSIBLE[wants_list, any(stated.values())]
+    for cut in chain(blocks, cuts(lines, rules)):
         worth = BASE[cut.rule][not wants_list]
         for name, much in _evidence(cut, stated):
             worth += WEIGHTS[name] * much
@@ -92,8 +104,8 @@ def best_cut(
 
 def _evidence(cut: Cut, stated: Stated) -> Evidence:
     """What speaks for a way to cut a text, and then what speaks against it."""
-    inner = [[line for line in part[1:] if line.text and line.kind != "rule"] for part in cut.parts]
     yield from _of_number(cut, stated)
+    inner = [[line for line in part[1:] if line.text and line.kind != "rule"] for part in cut.parts]
     yield from _likeness(cut, inner)
     yield from _surroundings(cut)
     yield from _firsts(cut, inner)
@@ -106,8 +118,8 @@ _FIRST_LABELS: Final = words("texts.first-labels")
 def _of_number(cut: Cut, stated: Stated) -> Evidence:
     """Whether there are as many items as there are said to be, and what shows that one is one."""
     count = len(cut.parts)
-    around = (*cut.above, *cut.between, *cut.below) if stated else ()
-    if any(count in stated.get(line.text, ()) for line in around):
+    around = (*cut.above, *cut.between, *cut.below) if len(stated) > 1 else ()
+    if count in stated[""] or any(count in stated.get(line.text, ()) for line in around):
         yield "counted", 1 if count > 1 else 0.5
     if count == 1:
         first, heading = cut.parts[0][0], told(cut.above)
@@ -147,6 +159,7 @@ def _likeness(cut: Cut, inner: list[Part]) -> Evidence:
         yield "loose", cut.loose / (count + sum(map(len, inner)))
     if any(inner) and cut.rule in ("separated", "paragraphs", "block-per-item"):
         yield "uneven", 1 - max(Counter(line.opening for line in firsts).values()) / count
+        yield "short", sum(len(part) < 2 for part in cut.parts) / count
 
 
 _NAMED: Final = re.compile(r"[a-z0-9][\w.-]*:|\w+ #?\d+:|[^:]{1,60}[\d)]:")

@@ -16,12 +16,15 @@ from accord.reader.collection import Collection, collection_in
 from accord.reader.documents import parse_json
 from accord.reader.items import Items
 from accord.reader.items.lines import FRAME, unframed
-from accord.reader.lexicon import MEMBERS, is_of_list, member_of, ordered, phrases, words_of
+from accord.reader.lexicon import MEMBERS, is_of_list, member_of, ordered, phrases, words, words_of
 from accord.reader.lexicon.phrases import in_english
 from accord.reader.reading import Confidence
-from accord.reader.sentences import reports_nothing_found
+from accord.reader.sentences import after, reports_nothing_found
 
-_NONE: Final = ordered("languages.none")
+_NONE: Final = frozenset(ordered("languages.none"))
+_FOREIGN: Final = _NONE | words("languages.words")
+_START: Final = 100
+"""Characters at the start of a text that show its language."""
 _MOST_MEMBERS: Final = 6
 """An object of more members holds more than one text."""
 _LONGEST_MENTION: Final = 200
@@ -90,8 +93,10 @@ class Facts(msgspec.Struct, kw_only=True):
         words = self._words_in(value) if isinstance(value, dict) else value
         if isinstance(words, str):
             self.words = self.told = unframed(words) if words.startswith(FRAME) else words
-            if self.call.is_foreign or not self.words.isascii():
-                self.told = in_english(self.words, is_foreign=self.call.is_foreign)
+            start = self.words[:_START].lower().split()
+            is_foreign = self.call.is_foreign or not _FOREIGN.isdisjoint(start)
+            if is_foreign or not self.words.isascii():
+                self.told = in_english(self.words, is_foreign=is_foreign)
 
     def _words_in(self, value: dict[str, Any]) -> Any:
         """The text that an object is about: its own, or that beside an echo of the arguments."""
@@ -157,20 +162,22 @@ class Facts(msgspec.Struct, kw_only=True):
     def says_none(self) -> bool:
         """Whether the words say that nothing was found."""
         if self.nothing is None:
-            words, wants_many = self.words, self.call.wants_many
+            words, told, wants_many = self.words, self.told, self.call.wants_many
             self.nothing = words is not None and reports_nothing_found(words, wants_many=wants_many)
-            if self.told is not words and self.told is not None and not self.nothing:
-                told = self.told
-                is_line = "\n" not in told.strip()
-                is_none = is_line and reports_nothing_found(told, wants_many=wants_many)
-                self.nothing = is_none or self._is_missed(told)
+            if told is not None and not self.nothing and "\n" not in told.strip():
+                is_none = reports_nothing_found(told, wants_many=wants_many)
+                self.nothing = is_none or (wants_many and self._is_missed(told))
         return self.nothing
 
     def _is_missed(self, told: str) -> bool:
         """Whether a line in another language says that something was not found."""
-        if self.call.intent != "list" or "\n" in told.strip() or phrases.cross.match(told):
+        if phrases.cross.match(told):
             return False
-        return "not found" in told or ("found" in told and told.startswith(_NONE))
+        is_negated = "no results" in told or ("not found" in told and self.call.intent == "list")
+        if is_negated and told is not self.words:
+            return True
+        first, _, rest = after(phrases.marks_opening, told).partition(" ")
+        return first.lower() in _NONE and not phrases.lacking.match(f"no {rest}")
 
     def find_collection(self) -> Collection | None:
         """The collection that the value is, or is about, or has in a document in a member."""

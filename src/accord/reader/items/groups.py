@@ -14,6 +14,7 @@ from accord.reader.items.lines import (
     MAX_HEADING,
     Items,
     Line,
+    Lines,
     Opening,
     plain_key,
     states_count,
@@ -21,7 +22,6 @@ from accord.reader.items.lines import (
 )
 from accord.reader.lexicon import ordered, words
 
-Lines = Sequence[Line]
 Part = list[Line]
 
 # Candidates

@@ -12,8 +12,6 @@ MAX_ABOVE: Final = 14
 """Lines above items that nothing else can be: a table, numbered headings."""
 COUNT_LINES: Final = 6
 """Lines at the top that may have the number of the items."""
-_MAX_CLOSING: Final = 2
-"""Lines below items that any text could have."""
 _MAX_BELOW: Final = 6
 """Lines below items that nothing else can be."""
 _MAX_TITLE: Final = 300
@@ -60,6 +58,8 @@ class Line(NamedTuple):
     opening: "Opening | None" = None
     """How it begins; None for one that no item begins with."""
 
+
+Lines = Sequence[Line]
 
 _BLANK: Final = Line("", 0, "blank", "", "")
 
@@ -181,7 +181,7 @@ def plain_key(label: str) -> str:
     return label.strip("*_ ")
 
 
-def told(lines: Sequence[Line]) -> str:
+def told(lines: Lines) -> str:
     """Return the lines that are not blank as one text: a heading."""
     return "\n".join(line.text for line in lines if line.text)
 
@@ -208,25 +208,12 @@ class Items(NamedTuple):
         return counts_in(f"{self.heading}\n{self.closing}")
 
 
-def framed(
-    lines: Sequence[Line],
-    start: int,
-    end: int,
-    items: list[Any],
-    rule: str,
-    *,
-    is_sure: bool = False,
-) -> Items | None:
+def framed(lines: Lines, start: int, end: int, items: list[Any], rule: str) -> Items | None:
     """Return items with the lines around them; None if those are too many to be about the items."""
-    closing = [
-        line.words if line.kind == "text" else line.text.strip()
-        for line in lines[end:]
-        if line.text
-    ]
+    below = (line for line in lines[end:] if line.text)
+    closing = [line.words if line.kind == "text" else line.text.strip() for line in below]
     heading = told(lines[:start])
-    if len(closing) > (_MAX_BELOW if is_sure else _MAX_CLOSING):
-        return None
-    if is_sure and heading.count("\n") >= MAX_ABOVE:
+    if len(closing) > _MAX_BELOW or heading.count("\n") >= MAX_ABOVE:
         return None
     return Items(items, heading, "\n".join(closing), rule)
 

@@ -10,10 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from accord.reader.items.lines import MAX_HEADING, Items, Line, framed, told
+from accord.reader.items.lines import MAX_HEADING, Items, Lines, framed, told
 from accord.reader.lexicon import member_of, words
-
-Lines = Sequence[Line]
 
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
 _NAME: Final = re.compile(r"[A-Za-z_][\w.#-]{0,40}")
@@ -64,12 +62,12 @@ def ruled(lines: Lines, wants_list: bool) -> Items | None:
     if not wants_list and (len(tables) > 1 or is_of_one):
         return None
     items = _objects(names, [row for each in tables for row in each.rows])
-    found = framed(lines, tables[0].start, tables[-1].end, items, "table", is_sure=wants_list)
+    found = framed(lines, tables[0].start, tables[-1].end, items, "table")
     if found is None or wants_list:
         return found
-    above = found.heading.split("\n")[:-1]
+    above, below = found.heading.split("\n")[:-1], found.closing.split("\n")
     is_document = len(above) >= MAX_HEADING or any(line.endswith(".") for line in above)
-    return None if is_document else found
+    return None if is_document or len(below) >= MAX_HEADING else found
 
 
 class _Table(NamedTuple):
@@ -139,7 +137,7 @@ def dashed(lines: Lines, wants_list: bool) -> Items | None:
         first = at - 1 - (at > 1 and lines[at - 2].kind == "rule")
         end += end < len(lines) and lines[end].kind == "rule"
         items = _objects(names, [_sliced(row, starts) for row in rows])
-        return framed(lines, first, end, items, "table", is_sure=True)
+        return framed(lines, first, end, items, "table")
     return None
 
 
@@ -222,11 +220,17 @@ def _delimited(lines: Lines, at: int, mark: str, wants_list: bool) -> Items | No
         names[0] = "index"
     if len(names) < 2 or not (wants_list or is_sure) or not _are_names(names, mark, wants_list):
         return None
-    body, end = _quoted_lines(lines, at + 1 + is_ruled)
+    below = lines[at + 1 + is_ruled :]
+    reader = csv.reader((f"{line.text}\n" for line in below), delimiter=mark, strict=True)
+    rows: list[list[str]] = []
     try:
-        rows = [row for row in csv.reader(body or [], delimiter=mark) if row]
-    except csv.Error:  # a cell that is larger than they come
+        for row in reader:
+            if not row and rows:
+                break
+            rows += [row] * bool(row)
+    except csv.Error:  # a cell that is larger than they come, or a quote that does not end
         return None
+    end = at + 1 + is_ruled + reader.line_num
     rows = [[cell.strip() for cell in row] for row in rows] if is_spaced else rows
     if mark == "\t":  # cells at the end of a line are easily lost
         rows = [row + [""] * (len(names) - len(row)) for row in rows]
@@ -238,9 +242,9 @@ def _delimited(lines: Lines, at: int, mark: str, wants_list: bool) -> Items | No
         len(row) == len(names) or (len(row) > len(names) and "[" in "".join(row)) for row in rows
     )
     is_head = mark != "|" and wants_list and is_sure
-    if body is None or not are_rows or not (rows or is_head):
+    if not are_rows or not (rows or is_head):
         return None
-    found = framed(lines, at, end, _objects(names, rows), "csv", is_sure=True)
+    found = framed(lines, at, end, _objects(names, rows), "csv")
     return found and found._replace(heading=f"{found.heading}\n{lines[at].text}".strip())
 
 
@@ -251,25 +255,6 @@ def _are_names(names: list[str], mark: str, wants_list: bool) -> bool:
         return True
     is_plain = mark != "," or (wants_list and len(names) >= _SURE_COLUMNS)
     return is_plain and all(map(_TITLE.fullmatch, names))
-
-
-def _quoted_lines(lines: Lines, start: int) -> tuple[list[str] | None, int]:
-    """Return the lines up to the first gap, those together that a quoted cell goes over.
-
-    None where a quote does not end.
-    """
-    found: list[list[str]] = []
-    is_open = False
-    for at in range(start, len(lines)):
-        text = lines[at].text
-        if is_open:
-            found[-1].append(text)
-        elif text:
-            found.append([text])
-        elif found:
-            return ["\n".join(each) for each in found], at
-        is_open ^= text.count('"') % 2 == 1
-    return None if is_open else ["\n".join(each) for each in found], len(lines)
 
 
 # Records of a line
@@ -355,7 +340,7 @@ class Element(NamedTuple):
         return {name: double or single for name, double, single in found}
 
 
-def elements(lines: Sequence[Line], wants_list: bool) -> Items | None:
+def elements(lines: Lines, wants_list: bool) -> Items | None:
     """Elements of one name, alone or within another."""
     first = next((at for at, line in enumerate(lines) if line.words[:1] == "<"), None)
     if first is None or first > (MAX_HEADING if wants_list else 0):

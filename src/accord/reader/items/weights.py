@@ -7,10 +7,18 @@ from itertools import chain, product
 from typing import Final
 
 from accord.reader.items.groups import Cut, Part, cuts, labels
-from accord.reader.items.lines import LABEL, MAX_HEADING, Items, Line, Opening, states_count, told
+from accord.reader.items.lines import (
+    LABEL,
+    MAX_HEADING,
+    Items,
+    Line,
+    Lines,
+    Opening,
+    states_count,
+    told,
+)
 from accord.reader.lexicon import ordered, words
 
-Lines = Sequence[Line]
 Stated = Mapping[str, set[int]]
 """Lines that say how many items there are, and how many."""
 Evidence = Iterator[tuple[str, float]]

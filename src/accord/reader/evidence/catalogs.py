@@ -41,7 +41,7 @@ def catalog(facts: Facts) -> Verdict | None:
     if are_for_sale or not _is_for_tools(facts):
         return None
     is_sure = path[-1:] == ("tools",) or collection.confidence == "certain"
-    is_named = all(isinstance(each, str) or _name_of(each) for each in items)
+    is_named = all(isinstance(each, str) or _name_of(each) or _has_inner(each) for each in items)
     if is_named and (is_sure or is_generic(collection)):
         return Verdict("tool_catalog", "likely", found=collection)
     return None
@@ -56,7 +56,8 @@ def _nouns_of(call: Call) -> frozenset[str]:
 def _are_tools(items: list[Any], nouns: set[str]) -> bool:
     """Whether items have a name and parameters or a description, as their noun requires."""
     is_named_for = not nouns.isdisjoint(_ANY_NOUN)
-    if not is_named_for and MEMBERS.tool_names.isdisjoint(map(squeezed, _members_of(items[0]))):
+    names = set(map(squeezed, _members_of(items[0])))
+    if not is_named_for and "signature" not in names and MEMBERS.tool_names.isdisjoint(names):
         return False
     few = [_unwrapped(each) for each in items[:_MOST_CHECKED]]
     if not all(map(_name_of, few)):
@@ -70,6 +71,8 @@ def _are_tools(items: list[Any], nouns: set[str]) -> bool:
         return takes > most or says > most
     if not nouns.isdisjoint(NAMES.catalog_with_parameters):
         return takes > most and (is_named or says > most or all(map(_has_schema, few)))
+    if says == len(few) and all("signature" in each for each in members):
+        return True
     is_sole = not any("name" in each for each in members)
     return is_named and is_sole and takes == says == len(few)
 
@@ -78,6 +81,12 @@ def _has_schema(item: dict[str, Any]) -> bool:
     """Whether an item has a JSON Schema, under any of the names for parameters."""
     takes = [each for name, each in item.items() if squeezed(name) in _TAKES]
     return any(isinstance(each, dict) and "properties" in each for each in takes)
+
+
+def _has_inner(item: Any) -> bool:
+    """Whether an item has a description, and an object in which the rest of a tool may be."""
+    is_object = isinstance(item, dict) and any(isinstance(each, dict) for each in item.values())
+    return is_object and not set(map(squeezed, item)).isdisjoint(_SAYS)
 
 
 def _members_of(item: Any) -> Iterable[str]:
@@ -191,15 +200,22 @@ def _is_for_tools(facts: Facts) -> bool:
     """Whether the tool is named for tools: `list_tools`, `tool_list`; not `tool_list_files`."""
     call = facts.call
     is_only = "tool" in call.words and NAMES.of_tools.issuperset(call.words)
-    return ("tools" in call.words or is_only) and call.wants_many
+    is_listing = call.wants_many or "catalog" in call.words
+    return ("tools" in call.words or is_only) and is_listing
 
 
 # Tools that a text describes
 
 
-def begins_catalog(text: str) -> bool:
+def expects_tools(facts: Facts) -> bool:
+    """Whether a text is a list of tools by its heading, or by the name of the tool."""
+    return "tools" in facts.call.words or _is_for_tools(facts) or _begins_catalog(facts)
+
+
+def _begins_catalog(facts: Facts) -> bool:
     """Whether a text begins with a heading of tools: `Available tools:`."""
-    return phrases.tools_heading.match(text) is not None
+    texts = (facts.words or "", facts.told or "")
+    return any(phrases.tools_heading.match(each) for each in texts)
 
 
 def kind_of_list(facts: Facts, found: Items | None) -> ResponseType:
@@ -216,8 +232,9 @@ def kind_of_list(facts: Facts, found: Items | None) -> ResponseType:
     is_catalog = not nouns.isdisjoint(NAMES.catalog) or (
         bool(nouns) and all(map(_is_signature, found.items))
     )
-    is_asked = call.wants_many and is_catalog
-    return "tool_catalog" if is_asked or begins_catalog(facts.words or "") else "list"
+    is_asked = is_catalog and (call.wants_many or "tools" in call.words)
+    is_counted = any(phrases.counted_tools.search(each.lower()) for each in around)
+    return "tool_catalog" if is_asked or is_counted or _begins_catalog(facts) else "list"
 
 
 def _is_signature(item: Any) -> bool:

@@ -13,7 +13,7 @@ from accord.reader.collection import (
     nothing_in,
 )
 from accord.reader.evidence import Facts, Verdict
-from accord.reader.evidence.catalogs import begins_catalog, kind_of_list
+from accord.reader.evidence.catalogs import expects_tools, kind_of_list
 from accord.reader.items import (
     Items,
     counts_asked,
@@ -259,9 +259,9 @@ def itemised(facts: Facts) -> Verdict | None:
     words, call = facts.words, facts.call
     if words is None or call.gives_output:
         return None
-    is_catalog = begins_catalog(words) or (call.wants_many and "tools" in call.words)
-    if call.gives_content or (call.gives_prose and not is_catalog):
-        return _counted(facts, words)
+    is_catalog = expects_tools(facts)
+    if call.gives_content or call.gives_prose:
+        return (_tools_in(facts, words) if is_catalog else None) or _counted(facts, words)
     is_open = call.intent in ("read", "unknown") and not call.is_about_one
     is_search = is_open and not _SEARCHING.isdisjoint(facts.arguments)
     wants_list = is_catalog or call.wants_many or is_search or _opens(words.lstrip("#* \n"))
@@ -284,6 +284,13 @@ def itemised(facts: Facts) -> Verdict | None:
     if is_bare and call.intent != "list" and (call.intent == "run" or not call.is_plural):
         return None
     return _verdict(facts, items)
+
+
+def _tools_in(facts: Facts, words: str) -> Verdict | None:
+    """The tools that a document describes, if it has nothing else."""
+    items = find_items(words, wants_list=True, blocks=facts.texts)
+    verdict = None if items is None else _verdict(facts, items)
+    return verdict if verdict is not None and verdict.kind == "tool_catalog" else None
 
 
 def _verdict(facts: Facts, items: Items) -> Verdict:

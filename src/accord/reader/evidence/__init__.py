@@ -141,9 +141,9 @@ class Facts(msgspec.Struct, kw_only=True):
 
     def mentions(self, words: str) -> bool:
         """Whether a text speaks of something that the tool was given."""
+        given = (str(each) for each in self.arguments.values() if type(each) in (str, int))
         return len(words) <= _LONGEST_WORDS and any(
-            isinstance(each, str) and 2 <= len(each) <= _LONGEST_MENTION and each in words
-            for each in self.arguments.values()
+            2 <= len(each) <= _LONGEST_MENTION and each in words for each in given
         )
 
     def echoes(self, words: Any) -> bool:

@@ -137,9 +137,14 @@ def _is_way(items: list[Any]) -> bool:
 def lone_item(facts: Facts) -> Verdict | None:
     """One item, or the number 0, from a tool that lists: some send a block for each."""
     call, value = facts.call, facts.value
-    if not call.wants_many or not isinstance(value, dict) or facts.words is not None:
+    if not isinstance(value, dict) or facts.words is not None:
         return None
-    if nothing_in(value, call.nouns) or _says_none(value) or _is_empty(value, call):
+    is_asked = call.wants_many or [] in value.values()
+    if is_asked and _says_none(value):
+        return _perhaps(Collection([], dict(value), (), "guess"))
+    if not call.wants_many:
+        return None
+    if nothing_in(value, call.nouns) or _is_empty(value, call):
         return _perhaps(Collection([], dict(value), (), "guess"))
     named = named_things(value)
     if named is not None and not call.is_about_one:
@@ -165,11 +170,11 @@ def _is_empty(value: Mapping[str, Any], call: Call) -> bool:
 
 
 def _says_none(value: Mapping[str, Any]) -> bool:
-    """Whether an object without any array has a message that nothing was found."""
+    """Whether an object without any items has a message that nothing was found."""
     words = value.get("message")
     if not isinstance(words, str) or not value.keys().isdisjoint(("id", "name", "title")):
         return False
-    if any(isinstance(each, dict | list) for each in value.values()):
+    if any(isinstance(each, dict | list) and each for each in value.values()):
         return False
     sentences = (words, split_sentence(words)[1])
     return any(reports_nothing_found(each, wants_many=True) for each in sentences)

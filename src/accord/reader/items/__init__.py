@@ -76,7 +76,7 @@ def find_items(text: str, *, wants_list: bool = False, blocks: Sequence[str] = (
     told, advice = split_advice([line.rstrip() for line in plain])
     lines = tokens(told)
     stated = _stated(lines, advice)
-    if 0 in stated[""] and sum(map(bool, told)) == 1:
+    if wants_list and stated[""] == {0} and len(advice) == sum(map(bool, told)) == 1:
         found = Items([], told[0], "", "columns")
     elif any(told):
         found = tables.find(text, lines, wants_list)

@@ -4,7 +4,7 @@ All of them are tried, whatever the text says; `weights` decides which one is ri
 """
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
@@ -60,6 +60,7 @@ _RULES: Final = {
 _ABOVE_TITLES: Final = frozenset({"headed", "bullet", "label", "branch", "commits"})
 """Signs that headings above all items do not have, or that are sought above them too."""
 _STARRED: Final = re.compile(r"[* ] \S+(?: -> \S+)?")
+_MARKED: Final = frozenset({"bullet", "number", "tag", "heading"})
 _MOST_DEPTHS: Final = 2
 """Depths at which each line is taken for an item."""
 
@@ -78,7 +79,7 @@ def cuts(lines: Lines, rules: Container[str]) -> Iterator[Cut]:
         if each.kind != "text" and rule in rules and _is_beginning(lines, starts, places):
             yield from _at_opening(rule, lines, starts, each)
     if "plain-lines" in rules:
-        yield from _at_depths(lines, top, list(places.values()))
+        yield from _at_depths(lines, top, places)
         yield from _in_line(lines, top)
     if sum(line.text[:1] == "*" for line in lines) == 1:
         filled = [line._replace(kind="text") for line in lines if line.text]
@@ -92,14 +93,17 @@ def cuts(lines: Lines, rules: Container[str]) -> Iterator[Cut]:
             yield from _between(lines, "paragraphs", ("rule", "blank"))
 
 
-def _at_depths(lines: Lines, top: int, others: list[list[int]]) -> Iterator[Cut]:
-    """Cut a text at each line that is as far to the left as the first ones, or a bit less."""
+def _at_depths(lines: Lines, top: int, places: Mapping[Opening, list[int]]) -> Iterator[Cut]:
+    """Cut a text at each line of a depth, if those are not lines that all have the same mark."""
     body = [at for at in range(top, len(lines)) if lines[at].text and lines[at].kind != "rule"]
     for depth in sorted({lines[at].indent for at in body})[:_MOST_DEPTHS]:
         starts = [at for at in body if lines[at].indent == depth]
-        opening = lines[starts[0]].opening
-        if len(starts) == 1 or starts not in others or opening is None or opening.kind == "text":
-            yield from _at_opening("plain-lines", lines, starts, Opening("text", "", depth))
+        first = lines[starts[0]]
+        opening = first.opening or Opening("text")
+        is_same = 1 < len(places.get(opening, ())) == len(starts)
+        if opening.kind != "text" and (first.kind in _MARKED or is_same):
+            continue  # which are cut at their marks
+        yield from _at_opening("plain-lines", lines, starts, Opening("text", "", depth))
 
 
 def _is_beginning(lines: Lines, starts: list[int], places: dict[Opening, list[int]]) -> bool:

@@ -11,8 +11,7 @@ import pytest
 import accord.reader
 from accord.model.response import Response
 from accord.reader import SOURCES, read
-from accord.reader.documents import Found
-from accord.reader.value import NOTATIONS
+from accord.reader.documents import NOTATIONS, Found
 
 CIRCLE: list[Any] = []
 CIRCLE.append(CIRCLE)
@@ -93,7 +92,7 @@ def test_the_page_about_reading_says_where_a_value_is_found(rule: str, example: 
 def test_the_page_about_reading_lists_every_way_to_a_value() -> None:
     sources = [path.read_text() for path in Path(accord.reader.__file__).parent.rglob("*.py")]
     named = {name for source in sources for name in re.findall(r'notes\.rule\("([\w-]+)"', source)}
-    named |= {rule for rule, *_ in NOTATIONS} | {Found("", "", "").rule}
+    named |= {rule for rule, *_ in NOTATIONS} | {Found("", "", "").rule, "guarded"}
     elsewhere = {rule.name for rule in SOURCES} | {"sdk-object", "exception", "binary"}
     shapes = {"response-v2", "generic", "problem"}
     assert {rule for rule, _ in PLACES} | {"json"} == (named - elsewhere) | {"json"} | shapes

@@ -2,15 +2,22 @@
 
 import json
 import re
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
+from accord.reader.indented import toon_value, yaml_value
 from accord.reader.reading import Confidence, Notes
 
 _OPENS: Final = re.compile(
-    r"^[ \t]*+(?:```[ \t]*+[\w+-]*+|<(?P<tag>json|data|results?|output|response)>)[ \t]*+\n", re.M
+    r"^[ \t]*+(?:```[ \t]*+[\w+-]*+|<(?P<tag>json|data|results?|output|response"
+    r"|(?P<guard>[a-z][\w-]{2,40}-[0-9a-f][0-9a-f-]{7,40}))>)[ \t]*+\n",
+    re.M,
 )
+"""The line before a document: of a code block, a tag, or a mark around what a third party wrote.
+
+Such marks have a number, so that nothing within can close them: `<untrusted-data-3f9e51a6>`.
+"""
 _FENCE_END: Final = re.compile(r"```[ \t]*$", re.M)
 _STARTS: Final = re.compile(r"(?:^[ \t]*|[:=][ \t]+|\uff1a[ \t]*)(?=[\[{])", re.M)
 """Where a document may begin: on a line of its own, or behind a label."""
@@ -28,6 +35,9 @@ _MOST_TRIES: Final = 12
 _LONGEST_PROSE: Final = 2_000
 _LEAST_LABEL: Final = 4
 _MOST_NESTED: Final = 2
+
+Digs = Literal["", "json", "all"]
+"""What a text is searched for: nothing in a document of others, JSON in what a program printed."""
 
 # What JSON becomes in memory: from this size on, objects and values are counted beforehand.
 LARGE: Final = 16_000_000
@@ -85,16 +95,26 @@ def _parse_odd(text: str) -> tuple[bool, Any]:
     return end == len(text), value
 
 
-def find_json(text: str) -> Found | None:
+def find_json(text: str, digs: Digs = "json") -> Found | None:
     """The document that a text is or holds, if there is one that it is about."""
-    if "{" not in text and "[" not in text:
-        return None
     if len(text) > LARGE and _is_too_much(text):
         return None
-    return marked_json(text) or _several(text) or _among_prose(text)
+    found = marked(text, digs)
+    if found is None and ("{" in text or "[" in text):
+        found = _several(text) or _among_prose(text)
+    return found
 
 
-def marked_json(text: str) -> Found | None:
+def document_in(text: str, digs: Digs) -> Found | None:
+    """Return the document that a text is in another notation than JSON, or holds."""
+    for rule, notation, parse, modes in NOTATIONS:
+        found, value = parse(text) if digs in modes else (False, None)
+        if found:
+            return Found(value, "", notation, rule)
+    return find_json(text, digs) if digs else None
+
+
+def marked(text: str, digs: Digs = "json") -> Found | None:
     """The document in the only code block of a text, or between tags that say so: `<json>`."""
     begin = _OPENS.search(text) if "```" in text or "</" in text else None
     if begin is None:
@@ -108,9 +128,15 @@ def marked_json(text: str) -> Found | None:
     prose = text[: begin.start()] + text[end:]
     if at < 0 or len(prose) > _LONGEST_PROSE or _OPENS.search(text, end):
         return None
-    found, value = parse_json(text[begin.end() : at])
+    inner = text[begin.end() : at]
+    found, value = parse_json(inner)
+    if begin["guard"] and not (found and isinstance(value, dict | list)):
+        document = None if _OPENS.search(inner) else document_in(inner, digs)
+        found, value = document is not None, document and document.value
     if not found or not isinstance(value, dict | list):
         return None
+    if begin["guard"]:
+        return Found(value, prose.strip(), "between marks", "guarded", "likely")
     how = "JSON in a code fence" if begin["tag"] is None else "JSON in an element"
     return Found(value, prose.strip(), how)
 
@@ -290,3 +316,11 @@ def _unescaped(escape: re.Match[str]) -> str:
     if code[0] in "xuU" and len(code) > 1:
         return chr(min(int(code[1:], 16), 0x10FFFF))
     return _ESCAPES.get(code, "\\" + code)
+
+
+NOTATIONS: Final = (
+    ("yaml", "YAML", yaml_value, ("all",)),
+    ("python-value", "a Python value", python_value, ("", "json", "all")),
+    ("toon", "TOON", toon_value, ("json", "all")),
+)
+"""Notations of whole texts beside JSON, and what a text that is in one is searched for."""

@@ -24,6 +24,7 @@ from accord.model.response import (
 from accord.reader.call import Call, call_of
 from accord.reader.collection import Collection, collection_in, row_objects
 from accord.reader.decision import decide
+from accord.reader.documents import Digs
 from accord.reader.evidence import Facts, Sign, Verdict
 from accord.reader.evidence.catalogs import as_tool
 from accord.reader.items import Items
@@ -42,7 +43,7 @@ from accord.reader.paging import page_in_text, page_of, page_of_cut
 from accord.reader.reading import Notes, Reading
 from accord.reader.sentences import first_sentence, reports_only_completion
 from accord.reader.unwrap import is_passed_on, unwrap, unwrap_again
-from accord.reader.value import Digs, Value, find, of_payload
+from accord.reader.value import Value, find, of_payload
 
 _PREFIX: Final = re.compile(r"Error executing (?:tool )?(?:tool|[\w.-]{1,128}): ")
 """What the official SDK puts before the message of an exception."""

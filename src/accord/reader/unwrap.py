@@ -21,7 +21,7 @@ from accord.reader.blocks import (
     is_lone_text,
     with_wire_names,
 )
-from accord.reader.documents import LARGE, marked_json, parse_json
+from accord.reader.documents import LARGE, marked, parse_json
 from accord.reader.known_shapes import Reply
 from accord.reader.objects import fault_of, is_json, of_object
 from accord.reader.reading import Notes
@@ -117,8 +117,8 @@ def _from_text(text: str, notes: Notes) -> Reply:
     found, value = parse_json(text, notes)
     if found:
         return _from_value(value, notes, 0)
-    fenced = marked_json(text)
-    if fenced is not None and not fenced.prose:
+    fenced = marked(text)
+    if fenced is not None and not fenced.prose and fenced.rule != "guarded":
         notes.rule("fenced-reply", "likely")
         return _from_value(fenced.value, notes, 0)
     return Reply(payload=text, is_text=True)

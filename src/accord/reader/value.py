@@ -1,20 +1,19 @@
 """The value in a tool result: its structure, or what its text holds, or its text."""
 
-import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 
 from accord.reader.blocks import RESULT_NAMES, described, is_block, sorted_content
 from accord.reader.documents import (
-    Found,
+    Digs,
     decoded_twice,
+    document_in,
     find_json,
+    marked,
     parse_json,
-    python_value,
 )
-from accord.reader.indented import toon_value, yaml_value
 from accord.reader.known_shapes import details_after, said_beside, split_object
 from accord.reader.lexicon import MEMBERS
 from accord.reader.reading import Notes
@@ -26,15 +25,6 @@ _OWN_MEMBERS: Final = "the result's own members"
 ASKING: Final = "input_required"
 """The `resultType` of a result that asks for something before it goes on."""
 _ASKED: Final = ("resultType", "inputRequests", "requestState")
-_MARKED: Final = "the data is marked as untrusted"
-Digs = Literal["", "json", "all"]
-"""What a text is searched for: nothing in a document of others, JSON in what a program printed."""
-NOTATIONS: Final = (
-    ("yaml", "YAML", yaml_value, ("all",)),
-    ("python-value", "a Python value", python_value, ("", "json", "all")),
-    ("toon", "TOON", toon_value, ("json", "all")),
-)
-"""Notations of whole texts beside JSON, and what a text that is in one is searched for."""
 
 
 class Value(msgspec.Struct, kw_only=True):
@@ -295,37 +285,13 @@ def _of_resource(block: Mapping[str, Any], text: Value, notes: Notes) -> Value:
 
 # One text
 
-_GUARD: Final = r"<(?P<guard>[a-z][\w-]{2,40}-[0-9a-f][0-9a-f-]{7,40})>\n"
-_OPENS_GUARD: Final = re.compile(_GUARD)
-_GUARDED: Final = re.compile(rf"{_GUARD}(?P<text>.*)\n</(?P=guard)>", re.S)
-"""What a third party wrote, within marks that it cannot have written: `<untrusted-data-3f9e…>`."""
-
-
-def _is_guarded(text: str) -> bool:
-    """True if such a mark is anywhere in a text."""
-    return "-" in text and "</" in text and _OPENS_GUARD.search(text) is not None
-
 
 def _of_text(text: str, where: str, notes: Notes, digs: Digs) -> Value:
-    """Return the document that a text is or holds, also within marks; or the text."""
-    guarded = _GUARDED.fullmatch(text.strip()) if text[:1] == "<" and digs else None
-    if guarded is not None:
-        noted = Notes()
-        value = _decoded(guarded["text"], where, noted, digs)
-        if not value.is_text:  # words stay as they are, marks and all
-            notes.rule("guarded", "likely")
-            notes.adopt(noted)
-            notes.finding(_MARKED)
-            return value
-    return _decoded(text, where, notes, digs)
-
-
-def _decoded(text: str, where: str, notes: Notes, digs: Digs) -> Value:
     """Return what a text stands for in the first notation that it is in, or the text."""
     found, value = parse_json(text, notes)
     if found:
         return _of_json(value, where, notes, digs)
-    document = _document_in(text, digs)
+    document = document_in(text, digs)
     if document is None:
         if text[:1] in ("{", "[") and text.rstrip()[-1:] not in ("}", "]"):
             notes.finding("the text begins like JSON but is not valid JSON")
@@ -334,26 +300,17 @@ def _decoded(text: str, where: str, notes: Notes, digs: Digs) -> Value:
     notes.rule(document.rule, document.confidence)
     if document.rule == "python-value":
         notes.finding("the data is a Python literal, not JSON")
-    if document.prose and _is_guarded(text):
-        notes.finding(_MARKED)
+    if document.rule == "guarded":
+        notes.finding("the data is marked as untrusted")
     _, value = decoded_twice(document.value)
     origin, whole = f"{where}: {document.how}", text if document.prose else None
     return Value(value=value, message=document.prose or None, prose=whole, origin=origin)
 
 
-def _document_in(text: str, digs: Digs) -> Found | None:
-    """Return the document that a text is in another notation than JSON, or holds."""
-    for rule, notation, parse, modes in NOTATIONS:
-        found, value = parse(text) if digs in modes else (False, None)
-        if found:
-            return Found(value, "", notation, rule)
-    return find_json(text) if digs else None
-
-
 def _of_json(value: Any, where: str, notes: Notes, digs: Digs) -> Value:
     """Return a document; of one that is only a string, the document in that."""
     is_nested, value = decoded_twice(value)
-    if not is_nested and digs and isinstance(value, str) and _is_guarded(value):
+    if not is_nested and digs and isinstance(value, str) and marked(value, digs) is not None:
         return _of_text(value, where, notes, digs)
     notes.rule("json-twice" if is_nested else "json")
     return Value(value=value, origin=f"{where}: {'JSON encoded twice' if is_nested else 'JSON'}")

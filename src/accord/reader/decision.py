@@ -13,8 +13,10 @@ what is found, and those that add nothing to it, since the first piece for a typ
 """
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Final, Literal, NamedTuple
 
+from accord.reader.call import Intent
 from accord.reader.evidence import Facts, Verdict
 from accord.reader.evidence.actions import (
     action_name,
@@ -46,6 +48,10 @@ _SINGLE: Final = frozenset({"single"})
 _REPORT: Final = frozenset({"action", "report"})
 
 
+Form = Literal["words", "flat", "nested", "both"]
+"""A text; an object without objects and arrays in it; other data; an object that holds a text."""
+
+
 class Source(NamedTuple):
     """A source of evidence: its name, and the function that looks for it."""
 
@@ -55,8 +61,10 @@ class Source(NamedTuple):
     """The highest confidence of its evidence."""
     adds: frozenset[str]
     """What it can add to the evidence: types, and whether there is a report in the reply."""
-    looks_at: Literal["anything", "words", "data"] = "anything"
-    """Replies that it can be found in: text alone, anything but text, or both."""
+    forms: str = "words flat nested"
+    """The forms of replies that it can be found in."""
+    intent: Intent | None = None
+    """The only intent of calls that it can be found for, if there is one."""
 
 
 _SURELY: Final = Verdict("single")
@@ -80,25 +88,25 @@ def _single(facts: Facts) -> Verdict:
 
 
 SOURCES: Final = (
-    Source("asks", _asks, "certain", _SINGLE, "data"),
+    Source("asks", _asks, "certain", _SINGLE, "flat nested"),
     Source("is-error", is_error, "certain", _ERROR),
-    Source("payload-failed", payload_failed, "certain", _ERROR | _ACTION | _LIST, "data"),
-    Source("all-failed", all_failed, "likely", _ERROR | _ACTION, "data"),
+    Source("payload-failed", payload_failed, "certain", _ERROR | _ACTION | _LIST, "flat nested"),
+    Source("all-failed", all_failed, "likely", _ERROR | _ACTION, "flat nested"),
     Source("error-text", error_text, "certain", _ERROR),
-    Source("catalog", catalog, "certain", _LIST, "data"),
-    Source("unconfirmed", unconfirmed, "likely", _SINGLE),
-    Source("given-back", given_back, "likely", _SINGLE),
-    Source("action-name", action_name, "likely", _ACTION),
+    Source("catalog", catalog, "certain", _LIST, "nested"),
+    Source("unconfirmed", unconfirmed, "likely", _SINGLE, intent="act"),
+    Source("given-back", given_back, "likely", _SINGLE, intent="act"),
+    Source("action-name", action_name, "likely", _ACTION, intent="act"),
     Source("reports-done", reports_done, "likely", _REPORT),
-    Source("reports-members", reports_members, "likely", _REPORT, "data"),
-    Source("array", array, "certain", _LIST, "data"),
-    Source("main-array", main_array, "certain", _LIST, "data"),
+    Source("reports-members", reports_members, "likely", _REPORT, "flat nested"),
+    Source("array", array, "certain", _LIST, "nested"),
+    Source("main-array", main_array, "certain", _LIST, "nested"),
     Source("none-found", none_found, "likely", _LIST, "words"),
     Source("itemised", itemised, "likely", _LIST, "words"),
     Source("linked", linked, "likely", _LIST),
-    Source("lone-item", lone_item, "guess", _LIST, "data"),
+    Source("lone-item", lone_item, "guess", _LIST, "flat nested"),
     Source("nothing-listed", nothing_listed, "guess", _LIST),
-    Source("ran", ran, "guess", _ACTION),
+    Source("ran", ran, "guess", _ACTION, intent="run"),
     Source("single", _single, "certain", _SINGLE),
 )
 """In order of precedence."""
@@ -122,20 +130,31 @@ _LOWERED: Final[Mapping[Confidence, Confidence]] = {"certain": "likely", "likely
 
 
 Prepared = tuple[Source, Callable[[Facts], Verdict | None], int, frozenset[str]]
+_CONTAINERS: Final = frozenset({dict, list})
 
 
-def _prepared(*fields: str) -> tuple[Prepared, ...]:
+def _form_of(facts: Facts) -> Form:
+    value, words = facts.value, facts.words
+    if words is not None:
+        return "words" if type(value) is str or value is None else "both"
+    if type(value) is dict and _CONTAINERS.isdisjoint(map(type, value.values())):
+        return "flat"
+    return "nested"
+
+
+@cache
+def _sources_for(form: Form, intent: Intent) -> tuple[Prepared, ...]:
     """Return the sources for some replies with what `decide` needs, in the order of SOURCES."""
     return tuple(
         (each, each.look, LEVEL[each.strongest], each.adds)
         for each in SOURCES
-        if each.looks_at in fields and each.name not in _DECLARED and each.name != "single"
+        if (form == "both" or form in each.forms)
+        and each.intent in (None, intent)
+        and each.name not in _DECLARED
+        and each.name != "single"
     )
 
 
-_FOR_ALL: Final = _prepared("anything", "words", "data")
-_FOR_WORDS: Final = _prepared("anything", "words")
-_FOR_DATA: Final = _prepared("anything", "data")
 _BY_NAME: Final = {source.name: source for source in SOURCES}
 
 Piece = tuple[Source, Verdict]
@@ -146,15 +165,10 @@ def decide(facts: Facts) -> Decision:
     for declared, name in ((is_error(facts), "is-error"), (_asks(facts), "asks")):
         if declared is not None:
             return Decision(_BY_NAME[name], declared, "certain", ())
-    sources = _FOR_ALL
-    if facts.words is None:
-        sources = _FOR_DATA
-    elif facts.words is facts.value:
-        sources = _FOR_WORDS
     level = len(LEVELS)
     pieces: list[Piece] = []
     found: set[str] = set()
-    for source, look, strongest, adds in sources:
+    for source, look, strongest, adds in _sources_for(_form_of(facts), facts.call.intent):
         if strongest <= level and not adds <= found and (piece := look(facts)) is not None:
             pieces.append((source, piece))
             level = min(level, LEVEL[piece.confidence])

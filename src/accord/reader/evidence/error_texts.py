@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Literal, NamedTuple
 
 from accord.reader.evidence import Facts, Sign, Verdict
-from accord.reader.lexicon import NAMES, base_forms, phrases, singular, squeezed
+from accord.reader.lexicon import NAMES, phrases, singular, squeezed
 from accord.reader.lexicon.phrases import FRAGMENTS, Pattern, in_english
 from accord.reader.sentences import (
     after,
@@ -39,7 +39,6 @@ Grade = Literal[
 _LABEL: Final = "error"
 """What begins an error, whatever was asked for."""
 _STATUS: Final = re.compile(r"[45]\d\d")
-_PART: Final = re.compile(r"\w{3,}")
 _WORDS: Final = re.compile(r"[a-z]+")
 _QUOTES: Final = frozenset("'\"`“")
 _START: Final = 4_000
@@ -113,8 +112,6 @@ def error_text(facts: Facts) -> Verdict | None:
     if told is None:
         return _failed_before(facts)
     if facts.attachments and (facts.gives_anything or "\n" in told.strip()):
-        return None
-    if any(each.get("type") != "image" for each in facts.attachments):
         return None
     if call.gives_content and facts.is_structured and not reports_each_failed(told):
         return None
@@ -227,7 +224,7 @@ def _is_missed(facts: Facts, told: str) -> bool:
     if phrases.error_tag.match(told) or _is_missing(facts, told):
         return True
     is_named = " not found" in told and facts.mentions(told)
-    return not facts.call.wants_many and (is_named or phrases.failed.match(told) is not None)
+    return is_named and not facts.call.wants_many
 
 
 def _is_about_given(facts: Facts, told: str) -> bool:
@@ -280,10 +277,7 @@ class Opening:
         call = self.facts.call
         own = frozenset(call.words[:1]) if call.gives_prose else self.facts.own_words
         own -= NAMES.plain_verbs
-        for word in _WORDS.findall(self.small):
-            if word in own or (word.endswith("ing") and not own.isdisjoint(base_forms(word))):
-                return True
-        return False
+        return not own.isdisjoint(_WORDS.findall(self.small))
 
     @property
     def is_advised(self) -> bool:
@@ -385,7 +379,7 @@ def _is_own_error(opening: Opening) -> bool:
     if not facts.mentions(opening.line + below):
         return False
     if small.startswith("error: "):
-        return "\n" not in below and "error" not in below.lower()
+        return "error" not in below.lower()
     if phrases.cross.match(opening.line):
         return "✅" not in below
     return opening.is_heading and _title_failed(opening)
@@ -416,7 +410,7 @@ def _is_sentence(opening: Opening) -> bool:
 
 def _is_missing(facts: Facts, told: str) -> bool:
     call, noun = facts.call, missing_noun(told)
-    if noun is None or call.intent == "make":
+    if noun is None:
         return False
     if call.wants_many and not facts.gives_anything:
         is_one = singular(noun) == noun and noun not in call.nouns | NAMES.no_noun
@@ -447,8 +441,7 @@ def _is_rejection(opening: Opening) -> bool:
     if facts.call.intent in ("list", "run") or facts.call.is_about_one:
         return False
     given = [str(each) for each in facts.arguments.values() if type(each) in (str, int)]
-    parts = [part for each in given for part in (each, *_PART.findall(each))]
-    parts = [part for part in parts if len(part) > 1 and part in line]
+    parts = [each for each in given if len(each) > 1 and each in line]
     for each in parts:
         line = line.replace(each, "")
     line = _without_quotes(line)

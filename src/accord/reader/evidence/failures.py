@@ -142,6 +142,8 @@ class Mark(NamedTuple):
 
 _THRESHOLD: Final = 10
 """Points of a failure."""
+_MOST_AGAINST: Final = 45
+"""What all other members take at most: two marks are a failure beside any number of them."""
 _SUCCESS: Final = 40
 """What a flag of success takes."""
 
@@ -308,9 +310,8 @@ def _weighed(members: Members) -> Sign | None:
         return None
     first = min(found.values(), key=MARKS.index)
     points = sum(mark.points for mark in found.values())
-    points -= sum(
-        _against(first, name, each) for name, each in members.items() if name not in found
-    )
+    against = (_against(first, name, each) for name, each in members.items() if name not in found)
+    points -= min(sum(against), _MOST_AGAINST)
     if points < _THRESHOLD:
         return None
     undone = found if first.rule == "action-false" else ()

@@ -51,6 +51,8 @@ _END: Final = 80
 """Characters at the end of a text that may report how it ended."""
 _MOST_HEADINGS: Final = 3
 """Lines above a failure: what was requested, of what, where."""
+_LONGEST_HEADED: Final = 1_000
+"""Characters of what others wrote that may be a failure below headings; more are a document."""
 _ANY_LENGTH: Final = 1 << 60
 
 
@@ -315,6 +317,8 @@ def _openings(text: str, kind: Kind, facts: Facts) -> Iterator[Opening]:
     yield first
     if kind == "text" and len(facts.texts) > 1:
         yield Opening(facts.texts[0], 0, kind, facts)
+    if kind == "text" and chars > _LONGEST_HEADED:
+        return
     for _ in range(1 if kind == "list" else _MOST_HEADINGS):
         if opening.below and _is_heading(opening):
             opening = Opening(opening.below, chars, kind, facts)

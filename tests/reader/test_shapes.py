@@ -12,6 +12,7 @@ import accord.reader
 from accord.model.response import Response
 from accord.reader import SOURCES, read
 from accord.reader.documents import NOTATIONS, Found
+from accord.reader.evidence.failures import MARKS
 
 CIRCLE: list[Any] = []
 CIRCLE.append(CIRCLE)
@@ -116,6 +117,7 @@ def test_the_page_about_reading_shows_what_says_that_it_failed(sign: str, exampl
 def test_the_page_about_reading_lists_every_sign_of_a_failure() -> None:
     sources = [path.read_text() for path in Path(accord.reader.__file__).parent.rglob("*.py")]
     named = {name for source in sources for name in re.findall(r'_?[Ss]ign\("([\w-]+)"', source)}
+    named |= {mark.rule for mark in MARKS}
     assert {sign for sign, _ in SIGNS} == named - {rule.name for rule in SOURCES}
 
 

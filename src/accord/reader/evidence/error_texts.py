@@ -134,8 +134,10 @@ def _failed_before(facts: Facts) -> Verdict | None:
     strength: Strength | None = "strong"
     if not told:
         is_only = isinstance(value, list) and len(value) == 1 and isinstance(value[0], str)
-        told = value[0] if is_only else ""
+        told = value[0].strip(" []") if is_only else ""
         strength = says_failed(told, kind="text") if may_fail(told) else None
+        if told and strength is None and call.intent in ("act", "run"):
+            strength = "strong" if says_failed(told, kind="action") else None
     elif not phrases.ends_with_error.search(told[-_END:].lower()):
         held = value.values() if isinstance(value, dict) else (value,)
         is_void = all(not each or facts.echoes(each) for each in held)

@@ -28,7 +28,7 @@ from accord.reader.lexicon.phrases import ENGLISH_MEMBERS
 from accord.reader.reading import Confidence
 from accord.reader.sentences import begins, reports_completion, reports_nothing_found
 
-_ERROR_LISTS: Final = (*ordered("members.errors"), "errormessages", "issue")
+_ERROR_LISTS: Final = (*ordered("members.errors"), "errormessages", "issue", "issues")
 _REASONS: Final = ordered("members.reasons")
 _INNER_REASONS: Final = (*_REASONS, *ordered("members.inner-reasons"))
 _ERROR_OBJECTS: Final = ordered("members.error-objects")

@@ -119,4 +119,6 @@ def in_english(text: str, *, is_foreign: bool = False) -> str:
         return text
     small = head.lower()
     told = _FOREIGN.sub(lambda found: _ENGLISH[found[0]], small)
-    return text if told == small else told.lstrip() + text[_LONGEST_FOREIGN:]
+    if told == small:
+        return text
+    return told.replace("  ", " ").replace(" :", ":").lstrip() + text[_LONGEST_FOREIGN:]

@@ -158,6 +158,8 @@ def _sources_for(form: Form, intent: Intent) -> tuple[Prepared, ...]:
 _BY_NAME: Final = {source.name: source for source in SOURCES}
 
 Piece = tuple[Source, Verdict]
+_FAMILY: Final[Mapping[str, str]] = {"tool_catalog": "list"}
+"""Types that are one kind of evidence."""
 
 
 def decide(facts: Facts) -> Decision:
@@ -172,7 +174,7 @@ def decide(facts: Facts) -> Decision:
         if strongest <= level and not adds <= found and (piece := look(facts)) is not None:
             pieces.append((source, piece))
             level = min(level, LEVEL[piece.confidence])
-            found.add(_family(piece))
+            found.add(_FAMILY.get(piece.kind, piece.kind))
             if "report" in adds:
                 found.add("report")
     if not pieces:
@@ -188,13 +190,15 @@ def _weigh(pieces: list[Piece]) -> Decision:
     """Decide by several pieces: the first for each type stands for that type."""
     first: dict[str, Piece] = {}
     for piece in pieces:
-        first.setdefault(_family(piece[1]), piece)
+        first.setdefault(_FAMILY.get(piece[1].kind, piece[1].kind), piece)
     candidates = list(first.values())
     source, decisive = next(
         (piece for piece in candidates if piece[1].confidence != "guess"), candidates[0]
     )
     confidence = decisive.confidence
-    against = [piece for piece in candidates if _contradicts(piece, decisive)]
+    against = [piece for piece in candidates if piece[1] is not decisive]
+    if decisive.kind == "error":
+        against = [piece for piece in against if piece[0].name not in _EXPECTED]
     if any(LEVEL[piece.confidence] <= LEVEL[confidence] for _, piece in against):
         confidence = _LOWERED.get(confidence, confidence)
     elif source.name in _EXPECTED and any("report" in other.adds for other, _ in pieces):
@@ -202,14 +206,3 @@ def _weigh(pieces: list[Piece]) -> Decision:
     return Decision(
         source, decisive, confidence, tuple(f"against:{other.name}" for other, _ in against)
     )
-
-
-def _family(piece: Verdict) -> str:
-    return "list" if piece.kind == "tool_catalog" else piece.kind
-
-
-def _contradicts(piece: Piece, decisive: Verdict) -> bool:
-    source, evidence = piece
-    if _family(evidence) == _family(decisive):
-        return False
-    return decisive.kind != "error" or source.name not in _EXPECTED

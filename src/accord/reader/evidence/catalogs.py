@@ -1,10 +1,10 @@
 """Evidence that a reply is a list of tools: their names, parameters and descriptions."""
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from accord.model.response import CATALOG, ResponseType
-from accord.reader.call import Call
 from accord.reader.collection import Collection, entries, is_generic, keyed
 from accord.reader.evidence import Facts, Verdict
 from accord.reader.items import Items
@@ -16,6 +16,8 @@ _NAMES: Final = (*ordered("members.tool-names"), *ordered("members.names"))
 _TAKES: Final = ordered("members.tool-takes")
 _SAYS: Final = ordered("members.tool-says")
 _ANY_NOUN: Final = NAMES.catalog | NAMES.catalog_with_parameters
+_MOST_NAMES: Final = 1_024
+"""Names of tools that are remembered."""
 _MOST_CHECKED: Final = 20
 """Items of a list that are looked at."""
 
@@ -34,12 +36,13 @@ def catalog(facts: Facts) -> Verdict | None:
         return Verdict("tool_catalog", found=collection)
     nouns = {member_of(path[-1]).noun} if path else set[str]()
     if call.wants_many or call.intent == "unknown" or "help" in call.words:
-        nouns |= _nouns_of(call)
+        nouns |= _nouns_of(call.words)
     if items and not call.gives_content and _are_tools(items, nouns):
         return Verdict("tool_catalog", "likely", found=collection)
-    are_for_sale = any(isinstance(each, dict) and "price" in each for each in items)
-    if are_for_sale or not _is_for_tools(facts):
+    if not _is_for_tools(facts):
         return None
+    if any(isinstance(each, dict) and "price" in each for each in items):
+        return None  # tools for sale
     is_sure = path[-1:] == ("tools",) or collection.confidence == "certain"
     is_named = all(isinstance(each, str) or _name_of(each) or _has_inner(each) for each in items)
     if is_named and (is_sure or is_generic(collection)):
@@ -47,18 +50,20 @@ def catalog(facts: Facts) -> Verdict | None:
     return None
 
 
-def _nouns_of(call: Call) -> frozenset[str]:
+@lru_cache(_MOST_NAMES)
+def _nouns_of(words: tuple[str, ...]) -> frozenset[str]:
     """Return the nouns that a tool is named for: the plural ones, if there are any."""
-    plurals = {word for word in call.words if word.endswith("s") and word not in NAMES.no_plural}
-    return frozenset(map(singular, plurals)) if plurals else call.nouns
+    plurals = {word for word in words if word.endswith("s") and word not in NAMES.no_plural}
+    return frozenset(map(singular, plurals or words))
 
 
 def _are_tools(items: list[Any], nouns: set[str]) -> bool:
     """Whether items have a name and parameters or a description, as their noun requires."""
     is_named_for = not nouns.isdisjoint(_ANY_NOUN)
-    names = set(map(squeezed, _members_of(items[0])))
-    if not is_named_for and "signature" not in names and MEMBERS.tool_names.isdisjoint(names):
-        return False
+    if not is_named_for:
+        names = set(map(squeezed, _members_of(items[0])))
+        if "signature" not in names and MEMBERS.tool_names.isdisjoint(names):
+            return False
     few = [_unwrapped(each) for each in items[:_MOST_CHECKED]]
     if not all(map(_name_of, few)):
         return False
@@ -228,7 +233,7 @@ def kind_of_list(facts: Facts, found: Items | None) -> ResponseType:
         return "tool_catalog"
     if found is None or not found.items or not all(map(_is_described, found.items)):
         return "list"
-    nouns = _ANY_NOUN & _nouns_of(call)
+    nouns = _ANY_NOUN & _nouns_of(call.words)
     is_catalog = not nouns.isdisjoint(NAMES.catalog) or (
         bool(nouns) and all(map(_is_signature, found.items))
     )

@@ -63,6 +63,7 @@ _ISSUE_PLACES: Final = ordered("members.issue-places")
 _ISSUE_TEXTS: Final = ordered("members.issue-texts")
 _OF_AN_ISSUE: Final = MEMBERS.issue_places | MEMBERS.issue_texts | MEMBERS.of_an_issue
 _SUMS: Final = ("data", "summary", "result", "results", "stats")
+_CONTAINERS: Final = frozenset({dict, list})
 _FEW: Final = 2
 """Members that say of what something failed; more are a thing, of which a failure is a part."""
 _NO_MESSAGE: Final = "The tool reported a failure"
@@ -487,7 +488,7 @@ def all_failed(facts: Facts) -> Verdict | None:
     if call.intent == "list":
         return None
     verdict = _counted(facts) if isinstance(value, dict) else None
-    if verdict is not None or is_open:
+    if verdict is not None or is_open or not items:
         return verdict
     told, bad = _failed_among(items)
     is_bare = bad == told and all(map(_is_bare, items))
@@ -526,13 +527,16 @@ def _counted(facts: Facts) -> Verdict | None:
 def _counts(value: Mapping[str, Any], depth: int = 0) -> tuple[int, int] | None:
     """Return how many succeeded and failed, where members count both, here or in the payload."""
     counts: dict[str, int] = {}
+    inner: Mapping[str, Any] | None = None
     for name, each in value.items():
-        count = len(each) if isinstance(each, list) else each
-        if type(count) is int and count >= 0:
+        kind = type(each)
+        count = len(each) if kind is list else each if kind is int else -1
+        if count >= 0:
             counts[_ended(name)] = count
+        elif kind is dict and inner is None and name in _SUMS:
+            inner = each
     if "good" in counts and "bad" in counts:
         return counts["good"], counts["bad"]
-    inner = next((value[name] for name in _SUMS if isinstance(value.get(name), dict)), None)
     return None if inner is None or depth > _DEEPEST else _counts(inner, depth + 1)
 
 
@@ -551,7 +555,7 @@ def _results(facts: Facts) -> Sequence[Any]:
     found = facts.find_collection()
     if found is not None or not isinstance(facts.value, dict):
         return found.items if found else ()
-    if not any(isinstance(each, dict | list) for each in facts.value.values()):
+    if _CONTAINERS.isdisjoint(map(type, facts.value.values())):
         return ()
     told = [each for each in facts.value.values() if each and not facts.echoes(each)]
     if told and len(told) <= _MOST_MEMBERS and all(type(each) is dict for each in told):

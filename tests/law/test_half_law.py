@@ -244,7 +244,8 @@ def data_that_looks_like_details(case: Case, profile: str, revision: str) -> boo
     if profile not in WITHOUT_OWN_SHAPE or shows_details(case.outcome, profile):
         return False
     data = data_of(case.outcome)
-    return has_form_of_details(data) or (profile == "prose" and ends_in_details(case.outcome))
+    is_text = profile == "prose" or isinstance(data, str)
+    return has_form_of_details(data) or (is_text and ends_in_details(case.outcome))
 
 
 def has_form_of_details(data: Any) -> bool:

@@ -141,3 +141,12 @@ def test_the_folders_of_cases_are_the_splits() -> None:
 
 def test_there_are_at_least_3400_written_cases() -> None:
     assert len(load(WRITTEN)) >= 3_400
+
+
+@pytest.mark.parametrize(("split", "least"), [("work", 0.98), ("proof", 0.95), ("reference", 1.0)])
+def test_recorded_replies_are_read_right(split: str, least: float) -> None:
+    scores = tallies(judge(load(split)))
+    right, total = scores["all"]
+    assert right >= least * total, str(scores["all"])
+    right, total = scores["error precision"]
+    assert right >= 0.995 * total, str(scores["error precision"])

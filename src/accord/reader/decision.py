@@ -84,7 +84,11 @@ def _single(facts: Facts) -> Verdict:
     """Anything else; the confidence depends on what else it could have been."""
     if facts.call.wants_many or hints_at_failure(facts):
         return _PERHAPS
-    return _LIKELY if facts.words is not None or facts.call.intent == "unknown" else _SURELY
+    if facts.words is None:
+        return _LIKELY if facts.call.intent == "unknown" else _SURELY
+    is_line = facts.call.intent == "read" and "\n" not in facts.words.strip()
+    is_open = bool(facts.arguments) and (is_line or facts.call.intent == "unknown")
+    return _PERHAPS if is_open else _LIKELY
 
 
 SOURCES: Final = (

@@ -16,13 +16,23 @@ from accord.reader.collection import Collection, collection_in
 from accord.reader.documents import parse_json
 from accord.reader.items import Items
 from accord.reader.items.lines import FRAME, unframed
-from accord.reader.lexicon import MEMBERS, is_of_list, member_of, ordered, phrases, words, words_of
+from accord.reader.lexicon import (
+    MEMBERS,
+    is_of_list,
+    member_of,
+    ordered,
+    pairs,
+    phrases,
+    words,
+    words_of,
+)
 from accord.reader.lexicon.phrases import in_english
 from accord.reader.reading import Confidence
 from accord.reader.sentences import after, reports_nothing_found
 
 _NONE: Final = frozenset(ordered("languages.none"))
-_FOREIGN: Final = _NONE | words("languages.words")
+_FOREIGN: Final = _NONE | words("languages.words") | pairs("languages.phrases").keys()
+"""Words that show that a text is not in English."""
 _START: Final = 100
 """Characters at the start of a text that show its language."""
 _MOST_MEMBERS: Final = 6

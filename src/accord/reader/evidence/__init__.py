@@ -18,6 +18,7 @@ from accord.reader.items import Items
 from accord.reader.items.lines import FRAME, unframed
 from accord.reader.lexicon import (
     MEMBERS,
+    NAMES,
     is_of_list,
     member_of,
     ordered,
@@ -90,6 +91,8 @@ class Facts(msgspec.Struct, kw_only=True):
     """The name of that member."""
     told: str | None = None
     """The same in English, as far as it says how it went."""
+    is_foreign: bool = False
+    """Whether the text may be of another language."""
     collection: Collection | None = None
     may_fail: bool = False
     """Whether the text has any of the words of failures, once that was looked for."""
@@ -104,9 +107,11 @@ class Facts(msgspec.Struct, kw_only=True):
         if isinstance(words, str):
             self.words = self.told = unframed(words) if words.startswith(FRAME) else words
             start = self.words[:_START].lower().split()
-            is_foreign = self.call.is_foreign or not _FOREIGN.isdisjoint(start)
-            if is_foreign or not self.words.isascii():
-                self.told = in_english(self.words, is_foreign=is_foreign)
+            is_own = NAMES.translating.isdisjoint(self.call.words)
+            is_foreign = is_own and not _FOREIGN.isdisjoint(start)
+            self.is_foreign = self.call.is_foreign or is_foreign
+            if self.is_foreign or not self.words.isascii():
+                self.told = in_english(self.words, is_foreign=self.is_foreign)
 
     def _words_in(self, value: dict[str, Any]) -> Any:
         """The text that an object is about: its own, or that beside an echo of the arguments."""

@@ -262,8 +262,8 @@ class Opening:
         """The line without the marks before it."""
         english = self.first[: _LONGEST_DENIAL + 1]
         self.small = english.lower()
-        if not english.isascii() or facts.call.is_foreign:
-            english = in_english(english, is_foreign=facts.call.is_foreign).strip()
+        if not english.isascii() or facts.is_foreign:
+            english = in_english(english, is_foreign=facts.is_foreign).strip()
         self.english = english.lower()
         self.sentence = first_sentence(english).lower()
         """The first sentence, in English; too long for one if there is none."""

@@ -145,7 +145,7 @@ def _described(parts: tuple[str, ...], intent: Intent, is_plural: bool) -> Call:
 
 
 def _gives_content(parts: tuple[str, ...], is_plural: bool) -> bool:
-    """Whether a tool that reads returns what others wrote."""
+    """True if a tool that reads returns what others wrote."""
     head = _head(parts)
     if parts != ("fetch",) and NAMES.content.isdisjoint(parts if len(head) < 2 else head):
         return False
@@ -176,7 +176,7 @@ def _head(parts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _is_plural(parts: tuple[str, ...]) -> bool:
-    """Whether the last word, or the last before `by` or `in`, is a plural."""
+    """True if the last word, or the last before `by` or `in`, is a plural."""
     last = _head(parts)[-1] if parts else ""
     if last in ("children", "people"):
         return True
@@ -184,7 +184,7 @@ def _is_plural(parts: tuple[str, ...]) -> bool:
 
 
 def is_action_verb(word: str) -> bool:
-    """Whether a word is a verb that changes something, also with `un` or `bulk` before it."""
+    """True if a word is a verb that changes something, also with `un` or `bulk` before it."""
     if word in _ACTING:
         return True
     for before in _PREFIXES:
@@ -261,7 +261,7 @@ def _without_fillers(name: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _is_about_action(parts: tuple[str, ...]) -> bool:
-    """Whether a tool returns information about an action: `deploy_status`."""
+    """True if a tool returns information about an action: `deploy_status`."""
     first, last = parts[0], parts[-1]
     if last in NAMES.told and NAMES.changing.isdisjoint(parts) and VERBS.list.isdisjoint(parts):
         return True
@@ -337,7 +337,7 @@ def _inner_call(
 
 
 def _is_in_text(arguments: Mapping[str, Any]) -> bool:
-    """Whether the arguments name a position in a text, rather than on a screen."""
+    """True if the arguments name a position in a text, rather than on a screen."""
     position = arguments.get("position")
     return "line" in arguments or (isinstance(position, dict) and "line" in position)
 
@@ -406,7 +406,7 @@ _VERB_WITHIN: Final = 3
 
 
 def _runs_action(arguments: Mapping[str, Any], call: Call) -> bool:
-    """Whether a command line changes something by its first words: `kubectl delete pod x`.
+    """True if a command line changes something by its first words: `kubectl delete pod x`.
 
     It is that of a known program, which may be in the name of the tool, or the tool runs any.
     """

@@ -48,8 +48,8 @@ _SINGLE: Final = frozenset({"single"})
 _REPORT: Final = frozenset({"action", "report"})
 
 
-Form = Literal["words", "flat", "nested", "both"]
-"""A text; an object without objects and arrays in it; other data; an object that holds a text."""
+Form = Literal["text", "flat", "nested", "both"]
+"""A text; an object of scalars; other data; an object with one text."""
 
 
 class Source(NamedTuple):
@@ -60,11 +60,11 @@ class Source(NamedTuple):
     strongest: Confidence
     """The highest confidence of its evidence."""
     adds: frozenset[str]
-    """What it can add to the evidence: types, and whether there is a report in the reply."""
-    forms: str = "words flat nested"
-    """The forms of replies that it can be found in."""
+    """The types that it can find, and `report` if it finds a report in the reply."""
+    forms: str = "text flat nested"
+    """Forms of replies in which it can find evidence."""
     intent: Intent | None = None
-    """The only intent of calls that it can be found for, if there is one."""
+    """The only intent of calls for which it can find evidence; None for any."""
 
 
 _SURELY: Final = Verdict("single")
@@ -81,12 +81,12 @@ def _asks(facts: Facts) -> Verdict | None:
 
 
 def _single(facts: Facts) -> Verdict:
-    """Anything else; the confidence depends on what else it could have been."""
+    """Any other reply; the confidence depends on the other possible types."""
     if facts.call.wants_many or hints_at_failure(facts):
         return _PERHAPS
-    if facts.words is None:
+    if facts.text is None:
         return _LIKELY if facts.call.intent == "unknown" else _SURELY
-    is_line = facts.call.intent == "read" and "\n" not in facts.words.strip()
+    is_line = facts.call.intent == "read" and "\n" not in facts.text.strip()
     is_open = bool(facts.arguments) and (is_line or facts.call.intent == "unknown")
     return _PERHAPS if is_open else _LIKELY
 
@@ -105,8 +105,8 @@ SOURCES: Final = (
     Source("reports-members", reports_members, "likely", _REPORT, "flat nested"),
     Source("array", array, "certain", _LIST, "nested"),
     Source("main-array", main_array, "certain", _LIST, "nested"),
-    Source("none-found", none_found, "likely", _LIST, "words"),
-    Source("itemised", itemised, "likely", _LIST, "words"),
+    Source("none-found", none_found, "likely", _LIST, "text"),
+    Source("itemised", itemised, "likely", _LIST, "text"),
     Source("linked", linked, "likely", _LIST),
     Source("lone-item", lone_item, "guess", _LIST, "flat nested"),
     Source("nothing-listed", nothing_listed, "guess", _LIST),
@@ -126,7 +126,7 @@ class Decision(NamedTuple):
 
 
 _EXPECTED: Final = frozenset({"action-name", "ran"})
-"""What a tool does by its name, if it succeeds: not evidence against a failure."""
+"""Sources by the tool's name alone; they are not evidence against a failure."""
 _DECLARED: Final = frozenset({"asks", "is-error"})
 """Members of the protocol, which no payload contradicts."""
 _RAISED: Final[Mapping[Confidence, Confidence]] = {"likely": "certain", "guess": "likely"}
@@ -138,9 +138,9 @@ _CONTAINERS: Final = frozenset({dict, list})
 
 
 def _form_of(facts: Facts) -> Form:
-    value, words = facts.value, facts.words
-    if words is not None:
-        return "words" if type(value) is str or value is None else "both"
+    value, text = facts.value, facts.text
+    if text is not None:
+        return "text" if type(value) is str or value is None else "both"
     if type(value) is dict and _CONTAINERS.isdisjoint(map(type, value.values())):
         return "flat"
     return "nested"
@@ -148,7 +148,7 @@ def _form_of(facts: Facts) -> Form:
 
 @cache
 def _sources_for(form: Form, intent: Intent) -> tuple[Prepared, ...]:
-    """Return the sources for some replies with what `decide` needs, in the order of SOURCES."""
+    """Return the sources for a form and an intent, in the order of SOURCES."""
     return tuple(
         (each, each.look, LEVEL[each.strongest], each.adds)
         for each in SOURCES
@@ -163,11 +163,11 @@ _BY_NAME: Final = {source.name: source for source in SOURCES}
 
 Piece = tuple[Source, Verdict]
 _FAMILY: Final[Mapping[str, str]] = {"tool_catalog": "list"}
-"""Types that are one kind of evidence."""
+"""Types that count as one kind of evidence."""
 
 
 def decide(facts: Facts) -> Decision:
-    """Gather the evidence, and decide."""
+    """Decide the type of a reply by all evidence for each type."""
     for declared, name in ((is_error(facts), "is-error"), (_asks(facts), "asks")):
         if declared is not None:
             return Decision(_BY_NAME[name], declared, "certain", ())
@@ -191,7 +191,7 @@ def decide(facts: Facts) -> Decision:
 
 
 def _weigh(pieces: list[Piece]) -> Decision:
-    """Decide by several pieces: the first for each type stands for that type."""
+    """Decide by several pieces of evidence, of which the first for each type counts."""
     first: dict[str, Piece] = {}
     for piece in pieces:
         first.setdefault(_FAMILY.get(piece[1].kind, piece[1].kind), piece)

@@ -59,7 +59,7 @@ class Found(NamedTuple):
 
 
 def parse_json(text: str, notes: Notes | None = None) -> tuple[bool, Any]:
-    """Whether a text is one JSON document, and which."""
+    """True if a text is one JSON document, and which."""
     stripped = text.strip()
     if not stripped or stripped[0] not in '{["-0123456789tfn':
         return False, None
@@ -79,7 +79,7 @@ def parse_json(text: str, notes: Notes | None = None) -> tuple[bool, Any]:
 
 
 def _is_too_much(text: str) -> bool:
-    """Whether what a document holds would not fit in a gigabyte or so, by what it has at most."""
+    """True if what a document holds would not fit in a gigabyte or so, by what it has at most."""
     containers = text.count("{") + text.count("[")
     return containers > _MOST_CONTAINERS or text.count(",") > _MOST_VALUES
 
@@ -202,7 +202,7 @@ def _among_prose(text: str) -> Found | None:
 
 
 def _recurs(text: str, at: int) -> bool:
-    """Whether the label before a document comes again, perhaps with another number."""
+    """True if the label before a document comes again, perhaps with another number."""
     label = text[text.rfind("\n", 0, at) + 1 : at + 1]
     name = label.rstrip("[{:= \t")
     stem = name.rstrip("0123456789")
@@ -225,7 +225,7 @@ def _document_at(text: str, at: int) -> tuple[Any, int]:
 
 
 def _is_apart(text: str, start: re.Match[str], value: Any, end: int) -> bool:
-    """Whether words around a document are about it, rather than the text it is a part of."""
+    """True if words around a document are about it, rather than the text it is a part of."""
     at, rest = start.end(), text[end:]
     if not rest:
         return value != [] or text[at - 1] in _BEFORE_NOTHING

@@ -44,7 +44,7 @@ _TEXT_MARKS: Final = frozenset({"|", "|-", "|+", ">", ">-", ">+"})
 
 
 def yaml_value(text: str) -> tuple[bool, Any]:
-    """Whether a text is in this notation, and the value that it stands for."""
+    """True if a text is in this notation, and the value that it stands for."""
     first = text[:_MAX_NAME]
     if "\n" not in text or ":" not in first or (first[0].isupper() and "_" not in first):
         return False, None  # as most texts are, and seen at once
@@ -58,7 +58,7 @@ def yaml_value(text: str) -> tuple[bool, Any]:
 
 
 def toon_value(text: str) -> tuple[bool, Any]:
-    """Whether a text is in this notation, and the value that it stands for."""
+    """True if a text is in this notation, and the value that it stands for."""
     if "]" not in text or ("]:" not in text and "}:" not in text):
         return False, None
     if _ARRAY.search(text) is None or text.lstrip()[:1] == "-":  # a list in Markdown
@@ -102,7 +102,7 @@ class _Lines:
         return self.lines[self.at] if self.at < len(self.lines) else None
 
     def is_below(self, depth: int) -> bool:
-        """Whether the next line is indented deeper."""
+        """True if the next line is indented deeper."""
         line = self.next()
         return line is not None and line.depth > depth
 

@@ -365,13 +365,13 @@ def _foreign(request: _Request, call: Call, value: Value, is_error: bool | None)
 def _one(request: _Request, evidence: Verdict, value: Value, facts: Facts) -> _Content:
     """Return the content of an action, or of a reply with one value."""
     message, page, data = value.message, None, _object(value.value)
-    if facts.words is not None:
+    if facts.text is not None:
         if evidence.kind == "action":
-            message = message or _sentence(facts.words)
+            message = message or _sentence(facts.text)
         else:
-            page = page_of_cut(facts.words, request.arguments)
-            is_record = value.is_text and "\n" in facts.words and not facts.gives_anything
-            record = record_in(facts.words) if is_record else None
+            page = page_of_cut(facts.text, request.arguments)
+            is_record = value.is_text and "\n" in facts.text and not facts.gives_anything
+            record = record_in(facts.text) if is_record else None
             if record is not None:
                 data, heading = record
                 message = message or heading or None
@@ -442,7 +442,7 @@ def _metadata(value: Value, warnings: Sequence[Notice]) -> dict[str, Any]:
 
 
 def _repeats_value(name: str, extra: Any, value: Any) -> bool:
-    """Whether a member at the root of the result only repeats the value, as in `bare`."""
+    """True if a member at the root of the result only repeats the value, as in `bare`."""
     if isinstance(value, dict):
         return bool(value.get(name) == extra)
     return name == "result" and bool(extra == value)
@@ -453,7 +453,7 @@ def _failed_by(evidence: Verdict, value: Value, facts: Facts, notes: Notes) -> _
     sign = evidence.found if isinstance(evidence.found, Sign) else None
     if sign is not None:
         notes.rule_within(sign.rule)
-    text = value.message or facts.words or _NO_MESSAGE
+    text = value.message or facts.text or _NO_MESSAGE
     message = value.prose or (text if sign is None else sign.message)
     message = _PREFIX.sub("", message, count=1)
     if message.startswith("<error>"):

@@ -56,7 +56,7 @@ def split_sentence(text: str) -> tuple[str, str]:
 
 
 def begins(text: str, phrase: Pattern, most: int = LONGEST_SENTENCE) -> bool:
-    """Whether a text begins with a phrase, in small letters and after blanks."""
+    """True if a text begins with a phrase, in small letters and after blanks."""
     return phrase.match(text[:most].strip().lower()) is not None
 
 
@@ -64,7 +64,7 @@ def begins(text: str, phrase: Pattern, most: int = LONGEST_SENTENCE) -> bool:
 
 
 def reports_completion(text: str) -> bool:
-    """Whether a text reports that something was done."""
+    """True if a text reports that something was done."""
     lines = text.strip()
     if lines.startswith(_COMMENTS):
         return False
@@ -80,13 +80,13 @@ def reports_completion(text: str) -> bool:
 
 
 def reports_retrieval(text: str) -> bool:
-    """Whether a text reports that something was read, found or computed."""
+    """True if a text reports that something was read, found or computed."""
     sentence = first_sentence(text.strip())[:LONGEST_SENTENCE].lower()
     return phrases.retrieved.match(sentence) is not None
 
 
 def reports_any_action(sentence: str) -> bool:
-    """Whether a sentence reports that something was done, whatever else was not."""
+    """True if a sentence reports that something was done, whatever else was not."""
     small = after(phrases.marks_before, sentence).lower()
     if small.startswith(("nothing ", "none ")) or phrases.not_as_expected.match(small):
         return False
@@ -96,7 +96,7 @@ def reports_any_action(sentence: str) -> bool:
 
 
 def reports_verb(text: str, verbs: frozenset[str]) -> bool:
-    """Whether the first sentence has a form of one of some verbs: `resized`, of `resize`."""
+    """True if the first sentence has a form of one of some verbs: `resized`, of `resize`."""
     small = text[:LONGEST_SENTENCE].lower()
     if not any(verb[:-1] in small for verb in verbs):
         return False
@@ -107,7 +107,7 @@ def reports_verb(text: str, verbs: frozenset[str]) -> bool:
 
 
 def reports_only_completion(text: str) -> bool:
-    """Whether a text is one line that reports that something was done, and nothing else."""
+    """True if a text is one line that reports that something was done, and nothing else."""
     if len(text) > _LONGEST_WORD and "ccess" not in text:
         return False
     line = after(phrases.marks_before, text[: LONGEST_SENTENCE + 1].strip()).lower()
@@ -115,7 +115,7 @@ def reports_only_completion(text: str) -> bool:
 
 
 def reports_completion_plainly(text: str, *, opens: bool = False) -> bool:
-    """Whether one of the first lines can only mean that something was done.
+    """True if one of the first lines can only mean that something was done.
 
     `opens`: the tool shows things, and may have opened one.
     """
@@ -129,7 +129,7 @@ def reports_completion_plainly(text: str, *, opens: bool = False) -> bool:
 
 
 def reports_saving(text: str) -> bool:
-    """Whether a text reports that something was saved in a place."""
+    """True if a text reports that something was saved in a place."""
     if len(text) > _LONGEST_REPORT:
         return False
     small = text.lower()
@@ -141,7 +141,7 @@ def reports_saving(text: str) -> bool:
 
 
 def reports_each_failed(text: str) -> bool:
-    """Whether every line of a text names something and reports that it failed."""
+    """True if every line of a text names something and reports that it failed."""
     if len(text) > _LONGEST_OUTCOME or ": " not in text[:_LONGEST_OUTCOME]:
         return False
     lines = [line for line in text.lower().splitlines() if not phrases.only_marks.fullmatch(line)]
@@ -152,7 +152,7 @@ def reports_each_failed(text: str) -> bool:
 
 
 def reports_nothing_found(text: str, *, wants_many: bool = False) -> bool:
-    """Whether a text reports that a search found nothing, whatever advice it adds.
+    """True if a text reports that a search found nothing, whatever advice it adds.
 
     From a tool that lists, the report may stand below some lines about the search.
     """
@@ -175,7 +175,7 @@ def reports_nothing_found(text: str, *, wants_many: bool = False) -> bool:
 
 
 def _opening_reports_nothing(lines: list[str], text: str, wants_many: bool) -> bool:
-    """Whether the first line, or one below a heading, reports nothing found."""
+    """True if the first line, or one below a heading, reports nothing found."""
     head, *below = lines
     if wants_many and len(lines) <= _SOME_LINES and phrases.no_items.match(lines[-1].lower()):
         return True
@@ -190,7 +190,7 @@ def _opening_reports_nothing(lines: list[str], text: str, wants_many: bool) -> b
 
 
 def reports_nothing_below_each(text: str) -> bool:
-    """Whether there are several headings, with nothing found below any of them."""
+    """True if there are several headings, with nothing found below any of them."""
     lines = [line for line in text.splitlines() if line.strip()]
     below = [line.lower() for line in lines if line[0] != "#"]
     return 1 < len(below) == len(lines) - len(below) and all(map(phrases.no_items.match, below))
@@ -207,7 +207,7 @@ def _few_lines(text: str) -> list[str]:
 
 
 def _is_nothing(line: str, wants_many: bool = False) -> bool:
-    """Whether a line reports that nothing was found."""
+    """True if a line reports that nothing was found."""
     words = after(phrases.polite, line)
     small = words.lower()
     if len(words) > _LONGEST_REPORT or phrases.lacking.match(small):

@@ -28,21 +28,21 @@ from accord.reader.sentences import (
 )
 
 _FEW: Final = 6
-"""An object of more members is more than a report."""
+"""Members of an object that may be a report."""
 _LONG: Final = 200
-"""Characters of a text that is more than a message."""
+"""Characters of a text that is longer than a message."""
 _MOST_LINES: Final = 4
-"""Lines of the report of a program."""
+"""Lines of a text that may be the report of a program."""
 _CHAPTERS: Final = 2
-"""Headings below the first that a report on an action does not have."""
+"""Headings below the first that make a text a document."""
 _ENDINGS: Final = ("ed", "en")
 _ROW_COUNTS: Final = frozenset("0123456789QIUDqiud")
-"""First letters of what a database prints after it changed rows."""
-_TELLING: Final = ordered("members.telling")
+"""First characters of the output of a database that changed rows: `3 rows`, `INSERT 0 1`."""
+_OUTCOME_ENDINGS: Final = ordered("members.telling")
 _NAMING: Final = ordered("members.naming")
 _FILE: Final = re.compile(r"[\w./\\-]{1,200}\.[a-z]\w{0,4}")
-_SAYING: Final = MEMBERS.saying | ENGLISH_MEMBERS.keys()
-"""What may stand beside a report."""
+_REPORTING: Final = MEMBERS.saying | ENGLISH_MEMBERS.keys()
+"""Members that may stand beside a report."""
 _REPORTED: Final = MEMBERS.written_to | MEMBERS.report_details
 _DONE: Final = (
     frozenset({"success", "ok"})
@@ -55,41 +55,41 @@ _MESSAGES: Final = tuple(name for name, english in ENGLISH_MEMBERS.items() if en
 
 
 def unconfirmed(facts: Facts) -> Verdict | None:
-    """An action that was not done yet, since it has to be confirmed."""
+    """An action that awaits confirmation; nothing has changed yet."""
     if facts.call.intent != "act" or not _asks_to_confirm(facts):
         return None
     return Verdict("single", "likely", "nothing has changed yet; the action awaits confirmation")
 
 
 def _asks_to_confirm(facts: Facts) -> bool:
-    value, words = facts.value, facts.words
+    value, text = facts.value, facts.text
     if type(value) is dict and not MEMBERS.unconfirmed.isdisjoint(value):
-        is_asked = any(value.get(name) is True for name in MEMBERS.unconfirmed)
-        return is_asked and not any(name in _DONE or name.endswith(_NAMING) for name in value)
-    if words is None or "onfirm" not in words or phrases.confirm.search(words) is None:
+        is_unconfirmed = any(value.get(name) is True for name in MEMBERS.unconfirmed)
+        return is_unconfirmed and not any(name in _DONE or name.endswith(_NAMING) for name in value)
+    if text is None or "onfirm" not in text or phrases.confirm.search(text) is None:
         return False
-    return not reports_completion(words)
+    return not reports_completion(text)
 
 
 def given_back(facts: Facts) -> Verdict | None:
-    """What became of a text that was given, or a document, of a tool named for an action."""
+    """A transformed argument or a document, from a tool named for an action."""
     is_given = facts.call.intent == "act" and (_is_document(facts) or _is_transformed(facts))
     return Verdict("single", "likely") if is_given else None
 
 
 def _is_document(facts: Facts) -> bool:
-    """Whether the words are a code block, or the chapters of a guide that was asked for."""
-    words = (facts.words or "").strip()
-    if words.startswith("```"):
-        is_change = words.startswith("```diff")
-        return words.endswith("```") and words.count("```") == 2 and not is_change
-    if facts.arguments or words.count("\n#") < _CHAPTERS:
+    """True if the text is a code block, or a guide with several headings."""
+    text = (facts.text or "").strip()
+    if text.startswith("```"):
+        is_change = text.startswith("```diff")
+        return text.endswith("```") and text.count("```") == 2 and not is_change
+    if facts.arguments or text.count("\n#") < _CHAPTERS:
         return False
-    return not (reports_completion(words) or reports_completion_plainly(words))
+    return not (reports_completion(text) or reports_completion_plainly(text))
 
 
 def _is_transformed(facts: Facts) -> bool:
-    """Whether a member is what became of a text that was given: `fixed_sql`, of `sql`."""
+    """True if a member is a transformed argument: `fixed_sql`, of `sql`."""
     if not isinstance(facts.value, dict):
         return False
     given = {squeezed(name) for name, each in facts.arguments.items() if isinstance(each, str)}
@@ -105,8 +105,8 @@ def _is_transformed(facts: Facts) -> bool:
 
 
 def action_name(facts: Facts) -> Verdict | None:
-    """A tool named for an action, unless it returns what it made."""
-    if facts.call.intent != "act" or _is_given(facts):
+    """A tool named for an action, unless it returns its product."""
+    if facts.call.intent != "act" or _is_product(facts):
         return None
     if any(each.get("type") != "resource_link" for each in facts.attachments):
         return None
@@ -114,18 +114,18 @@ def action_name(facts: Facts) -> Verdict | None:
 
 
 def _is_about_call(facts: Facts) -> bool:
-    """Whether a reply can be a report on the call: it has an outcome, or repeats an argument."""
-    value, words = facts.value, facts.words
+    """True if a reply can be a report on the call: it has an outcome, or repeats an argument."""
+    value, text = facts.value, facts.text
     if not facts.arguments or not value:
         return True
-    if words is not None:
-        is_line = "\n" not in words.strip()
-        return reports_completion(words) or (is_line and facts.mentions(words))
+    if text is not None:
+        is_line = "\n" not in text.strip()
+        return reports_completion(text) or (is_line and facts.mentions(text))
     if isinstance(value, list):
         return not all(isinstance(each, str | int | float) for each in value)
     if not isinstance(value, dict) or facts.find_collection() is not None:
         return True
-    if _is_well(value) or any(squeezed(name)[-2:] in _TELLING for name in value):
+    if _is_well(value) or any(squeezed(name)[-2:] in _OUTCOME_ENDINGS for name in value):
         return True
     outcomes = (value.get("message"), value.get("status"))
     if any(isinstance(each, str) and reports_completion(each) for each in outcomes):
@@ -133,18 +133,18 @@ def _is_about_call(facts: Facts) -> bool:
     return any(each in facts.arguments.values() for each in value.values())
 
 
-def _is_given(facts: Facts) -> bool:
-    """Whether a tool that makes something to take away returns it, and no report on it."""
+def _is_product(facts: Facts) -> bool:
+    """True if a tool that exports something returns it rather than a report on it."""
     name = facts.call.words
     if NAMES.exporting.isdisjoint(name[:1]) or "to" in name or facts.value in (None, "", [], {}):
         return False
     if name[0] == "capture" and NAMES.shots.isdisjoint(name):
         return False
-    words, value = facts.words or facts.message, facts.value
-    if words is not None and (reports_completion(words) or reports_saving(words)):
+    text, value = facts.text or facts.message, facts.value
+    if text is not None and (reports_completion(text) or reports_saving(text)):
         return False
-    if facts.words is not None:
-        return "\n" in facts.words
+    if facts.text is not None:
+        return "\n" in facts.text
     if not isinstance(value, dict):
         return True
     has_parts = any(isinstance(each, dict | list) and each for each in value.values())
@@ -152,7 +152,7 @@ def _is_given(facts: Facts) -> bool:
 
 
 def ran(facts: Facts) -> Verdict | None:
-    """What was run, and has no output of its own."""
+    """A program or command without output of its own."""
     call = facts.call
     if call.intent != "run" or facts.attachments or facts.find_collection() is not None:
         return None
@@ -160,7 +160,7 @@ def ran(facts: Facts) -> Verdict | None:
         is_report = any(isinstance(each, dict) for each in facts.value.values())
         if is_report or len(facts.value) > _FEW:
             return None
-    if facts.words is not None and facts.words.strip().count("\n") >= _MOST_LINES:
+    if facts.text is not None and facts.text.strip().count("\n") >= _MOST_LINES:
         return None
     if call.gives_output and not _is_silent(facts):
         return None
@@ -168,9 +168,9 @@ def ran(facts: Facts) -> Verdict | None:
 
 
 def _is_silent(facts: Facts) -> bool:
-    """Whether the program printed nothing and returned nothing."""
-    if facts.words is not None:
-        return not facts.words.strip()
+    """True if the program printed nothing and returned nothing."""
+    if facts.text is not None:
+        return not facts.text.strip()
     if not isinstance(facts.value, dict):
         return facts.value is None
     value = _payload(facts.value)
@@ -178,99 +178,97 @@ def _is_silent(facts: Facts) -> bool:
     return not any(output) and (bool(output) or not value)
 
 
-# In the words
+# Reports in a text
 
 
 def reports_done(facts: Facts) -> Verdict | None:
-    """A text that reports an action; it must prove more if the tool's name suggests none."""
+    """A text that reports an action; it needs more evidence if the tool's name suggests none."""
     call = facts.call
     if _is_plainly_done(facts):
         return Verdict("action", "likely")
-    if call.intent == "list" and (call.words[-1:] != ("list",) or "\n" in (facts.words or "\n")):
+    if call.intent == "list" and (call.words[-1:] != ("list",) or "\n" in (facts.text or "\n")):
         return None
-    words = facts.told or _message(facts)
-    if words is None or (type(facts.value) is dict and _gives_more(facts)):
+    text = facts.english or _message(facts)
+    if text is None or (type(facts.value) is dict and _gives_more(facts)):
         return None
-    is_short, is_line = "\n\n" not in words.strip(), "\n" not in words.strip()
-    if call.gives_content and facts.words is not None:
-        is_told = is_short and call.intent == "unknown" and reports_completion(words)
-        is_own = facts.mentions(words) or words.startswith("Successfully ")
-        is_report = is_line or _has_details(words)
-        if not (is_told and (call.may_act or is_line)) and not (is_report and is_own):
+    is_short, is_line = "\n\n" not in text.strip(), "\n" not in text.strip()
+    if call.gives_content and facts.text is not None:
+        is_done = is_short and call.intent == "unknown" and reports_completion(text)
+        is_own = facts.mentions(text) or text.startswith("Successfully ")
+        is_report = is_line or _has_details(text)
+        if not (is_done and (call.may_act or is_line)) and not (is_report and is_own):
             return None
     if (
         is_short
-        and reports_verb(words, call.verbs)
+        and reports_verb(text, call.verbs)
         and not (call.wants_many and call.intent == "read")
     ):
         return Verdict("action", "likely" if call.intent != "read" else "guess")
-    if call.intent == "read" and is_short and _reports_own_noun(facts, words):
+    if call.intent == "read" and is_short and _reports_own_noun(facts, text):
         return Verdict("action", "guess")
-    if call.wants_many:  # it is named for several things, and was given one: `Note saved`
-        is_told = call.intent == "unknown" and is_line and bool(facts.arguments)
-        return Verdict("action", "likely") if is_told and _is_report(words) else None
-    is_output = (
-        call.gives_output and not is_line and phrases.sentence_of_output.match(words) is None
-    )
-    if call.intent in ("run", "make") and not is_output and reports_completion(words):
+    if call.wants_many:  # a plural name, for one item: `Note saved`
+        may_be_report = call.intent == "unknown" and is_line and bool(facts.arguments)
+        return Verdict("action", "likely") if may_be_report and _is_report(text) else None
+    is_output = call.gives_output and not is_line and phrases.sentence_of_output.match(text) is None
+    if call.intent in ("run", "make") and not is_output and reports_completion(text):
         return Verdict("action", "likely")
-    if call.intent == "unknown" and not call.checks and _is_report(words):
+    if call.intent == "unknown" and not call.checks and _is_report(text):
         return Verdict("action", "likely")
-    if call.may_act and call.intent != "read" and begins(words, phrases.nothing_to_do):
+    if call.may_act and call.intent != "read" and begins(text, phrases.nothing_to_do):
         return Verdict("action", "guess")
     return None
 
 
-def _has_details(words: str) -> bool:
-    """Whether all lines below the first are labelled, as the details of a report are."""
-    _, *below = words.strip().splitlines()
+def _has_details(text: str) -> bool:
+    """True if all lines below the first are labelled details."""
+    _, *below = text.strip().splitlines()
     return len(below) <= _FEW and all(map(phrases.labelled.match, map(str.strip, below)))
 
 
-def _is_report(words: str) -> bool:
-    return reports_completion(words) and not reports_retrieval(words)
+def _is_report(text: str) -> bool:
+    return reports_completion(text) and not reports_retrieval(text)
 
 
-def _reports_own_noun(facts: Facts, words: str) -> bool:
-    """Whether a text begins with the noun of the tool and a participle: `Review added`."""
-    call, small = facts.call, words[:_LONG].lower()
+def _reports_own_noun(facts: Facts, text: str) -> bool:
+    """True if a text begins with the noun of the tool and a participle: `Review added`."""
+    call, small = facts.call, text[:_LONG].lower()
     first, _, rest = small.partition(" ")
     if not call.nouns.isdisjoint(base_forms(first)):  # `Logged decision: …`, of `tracker_log`
-        return facts.mentions(words) and not call.wants_many
+        return facts.mentions(text) and not call.wants_many
     is_only = f"\n{first} " not in small and " by " not in small
     return is_only and first in call.verbs and rest.partition(" ")[0] in OUTCOMES.done
 
 
 def _gives_more(facts: Facts) -> bool:
-    """Whether a tool not named for an action returns more than the text about it."""
+    """True if a tool not named for an action returns members beside its report."""
     call = facts.call
     if call.intent != "unknown" or (call.may_act and not call.checks):
         return False
-    return any(name not in _SAYING and each is not None for name, each in facts.value.items())
+    return any(name not in _REPORTING and each is not None for name, each in facts.value.items())
 
 
 def _is_plainly_done(facts: Facts) -> bool:
-    """Whether the text, or the command that was run, is certainly that of an action."""
-    call, words = facts.call, facts.told
+    """True if the text or the command is plainly that of an action."""
+    call, text = facts.call, facts.english
     if call.runs_action or _wrote(facts):
         return True
-    text = words or facts.message
+    report = text or facts.message
     may_be_done = not (call.wants_many or call.is_about_one)
-    if text and "ed" in text and may_be_done and _is_confirmed(facts, text):
+    if report and "ed" in report and may_be_done and _is_confirmed(facts, report):
         return True
-    if words is None:
+    if text is None:
         return False
-    if words.startswith("Successfully ") and reports_saving(words.partition("\n")[0]):
+    if text.startswith("Successfully ") and reports_saving(text.partition("\n")[0]):
         return True
-    is_count = words[:1] in _ROW_COUNTS and begins(words, phrases.rows_changed)
-    if is_count or (call.intent == "read" and reports_saving(words)):
+    is_count = text[:1] in _ROW_COUNTS and begins(text, phrases.rows_changed)
+    if is_count or (call.intent == "read" and reports_saving(text)):
         return True
     is_one = call.intent == "read" and not (call.wants_many or call.gives_content)
-    return is_one and reports_only_completion(words)
+    return is_one and reports_only_completion(text)
 
 
 def _wrote(facts: Facts) -> bool:
-    """Whether a reply repeats the argument that names the place of the result."""
+    """True if a reply repeats the argument that names the place of the result."""
     if ARGUMENTS.outputs.isdisjoint(facts.arguments):
         return False
     given = [facts.arguments[name] for name in ARGUMENTS.outputs if name in facts.arguments]
@@ -279,20 +277,20 @@ def _wrote(facts: Facts) -> bool:
         return False
     if isinstance(facts.value, dict):
         return any(each in paths for each in facts.value.values())
-    words = facts.words or ""
-    return len(words) <= _LONG * 2 and any(path in words for path in paths)
+    text = facts.text or ""
+    return len(text) <= _LONG * 2 and any(path in text for path in paths)
 
 
 def _is_confirmed(facts: Facts, text: str) -> bool:
-    """Whether a text plainly reports completion, or a success flag stands beside a report."""
-    if facts.words is not None and facts.gives_anything:
+    """True if a text plainly reports completion, or a success flag stands beside a report."""
+    if facts.text is not None and facts.gives_anything:
         return False
     is_shown = not NAMES.showing.isdisjoint(facts.call.words)
     is_plain = not facts.call.checks or "successfully" in text
     if is_plain and reports_completion_plainly(text, opens=is_shown):
         return True
     value = facts.value
-    is_well = facts.words is None and isinstance(value, dict) and _has_success_flag(value)
+    is_well = facts.text is None and isinstance(value, dict) and _has_success_flag(value)
     return is_well and _is_report(text)
 
 
@@ -309,22 +307,22 @@ def _message(facts: Facts) -> str | None:
     return in_english(message) if isinstance(message, str) else None
 
 
-# In the members
+# Reports in members
 
 
 def reports_members(facts: Facts) -> Verdict | None:
-    """Members that only the report of an action has."""
+    """Members that only a report on an action has."""
     value = facts.value
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if not isinstance(value, dict) or not _reports(facts, value):
         return None
-    is_told = facts.call.is_about_one or _has_text(value)
-    return None if is_told else Verdict("action", "likely")
+    is_data = facts.call.is_about_one or _has_text(value)
+    return None if is_data else Verdict("action", "likely")
 
 
 def _reports(facts: Facts, value: dict[str, Any]) -> bool:
-    """Whether the members of an object are the report of an action."""
+    """True if the members of an object are the report of an action."""
     call = facts.call
     if len(value) <= _FEW and not MEMBERS.reports.isdisjoint(map(squeezed, value)):
         return True
@@ -349,7 +347,7 @@ def _reports(facts: Facts, value: dict[str, Any]) -> bool:
 
 
 def _has_new_id(facts: Facts, value: dict[str, Any]) -> bool:
-    """Whether a few plain members have the id of something that no argument names."""
+    """True if a few plain members have an id that no argument has."""
     if len(value) > _FEW or not all(isinstance(each, str | int) for each in value.values()):
         return False
     given = set(map(squeezed, facts.arguments))
@@ -358,8 +356,8 @@ def _has_new_id(facts: Facts, value: dict[str, Any]) -> bool:
 
 
 def _gives(facts: Facts, name: str, each: Any) -> bool:
-    """Whether a member is requested data, rather than an outcome, a place or an echo."""
-    if name in _SAYING or each is None or each in facts.arguments.values():
+    """True if a member is requested data, rather than an outcome, a place or an echo."""
+    if name in _REPORTING or each is None or each in facts.arguments.values():
         return False
     if isinstance(each, bool):
         return name in facts.call.words
@@ -367,9 +365,9 @@ def _gives(facts: Facts, name: str, each: Any) -> bool:
 
 
 def _has_text(value: dict[str, Any]) -> bool:
-    """Whether a member is a text of several lines that is not a message: what was made."""
+    """True if a member is a long text of several lines, which is data rather than a message."""
     return any(
-        isinstance(each, str) and len(each) > _LONG and "\n" in each and name not in _SAYING
+        isinstance(each, str) and len(each) > _LONG and "\n" in each and name not in _REPORTING
         for name, each in value.items()
     )
 
@@ -383,7 +381,7 @@ def _payload(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_well(value: dict[str, Any]) -> bool:
-    """Whether a flag or the status reports success."""
+    """True if a flag or the status reports success."""
     return _has_success_flag(value) or value.get("status") in _FINE
 
 
@@ -394,13 +392,13 @@ def _has_success_flag(value: dict[str, Any]) -> bool:
 
 
 def _has_participle(value: dict[str, Any], call: Call) -> bool:
-    """Whether a member, or the status, is a form of the tool's own verb: `loaded`, of `load`.
+    """True if a member, or the status, is a form of the tool's own verb: `loaded`, of `load`.
 
     For a tool that makes things a text may be the product: `encoded`, of `encode`.
     """
     status = value.get("status", value.get("state"))
     if call.intent == "make":
-        value = {name: each for name, each in value.items() if not _is_words(each)}
+        value = {name: each for name, each in value.items() if not _is_text(each)}
     for name in (*value, status) if isinstance(status, str) else value:
         if name[-2:] in _ENDINGS and not call.verbs.isdisjoint(base_forms(name.lower())):
             return True
@@ -409,19 +407,19 @@ def _has_participle(value: dict[str, Any], call: Call) -> bool:
     return False
 
 
-def _is_words(value: Any) -> bool:
-    """Whether a value is a text, rather than the name of a file."""
+def _is_text(value: Any) -> bool:
+    """True if a value is a text other than the name of a file."""
     return isinstance(value, str) and _FILE.fullmatch(value) is None
 
 
 def _counts_changes(value: dict[str, Any]) -> bool:
-    """Whether all members are participles with counts or lists: `created`, `removed`."""
+    """True if all members are participles with counts or lists: `created`, `removed`."""
     are_done = bool(value) and OUTCOMES.done.issuperset(value)
     return are_done and all(isinstance(each, list | int) for each in value.values())
 
 
 def _shows_target(value: dict[str, Any], call: Call) -> bool:
-    """Whether members show what was logged, or where something was written."""
+    """True if members show what was logged, or where something was written."""
     is_log = call.words[-1:] == ("log",) and NAMES.getting.isdisjoint(call.words[:1])
     if is_log and value.get("logged"):
         return True
@@ -442,7 +440,7 @@ def _shows_target(value: dict[str, Any], call: Call) -> bool:
 
 
 def _has_begun(value: dict[str, Any], call: Call) -> bool:
-    """Whether a few members report something started, with the id under which it goes on."""
+    """True if a few members report something started, with its id."""
     status = value.get("status", value.get("state"))
     if not isinstance(status, str) or not MEMBERS.output.isdisjoint(value):
         return False

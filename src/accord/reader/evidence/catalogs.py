@@ -13,13 +13,13 @@ from accord.reader.lexicon import MEMBERS, NAMES, member_of, ordered, phrases, s
 from accord.reader.reading import Confidence
 
 _NAMES: Final = (*ordered("members.tool-names"), *ordered("members.names"))
-_TAKES: Final = ordered("members.tool-takes")
-_SAYS: Final = ordered("members.tool-says")
+_PARAMETERS: Final = ordered("members.tool-takes")
+_DESCRIPTIONS: Final = ordered("members.tool-says")
 _ANY_NOUN: Final = NAMES.catalog | NAMES.catalog_with_parameters
 _MOST_NAMES: Final = 1_024
-"""Names of tools that are remembered."""
+"""Names of tools whose nouns are cached."""
 _MOST_CHECKED: Final = 20
-"""Items of a list that are looked at."""
+"""Items of a list that are checked."""
 
 
 def catalog(facts: Facts) -> Verdict | None:
@@ -30,7 +30,7 @@ def catalog(facts: Facts) -> Verdict | None:
         return tools
     collection = facts.find_collection()
     if collection is None or (is_act and facts.tool != CATALOG) or facts.repeats(collection):
-        return None  # an action says which tools there are now
+        return None  # the report of an action
     items, path = collection.items, collection.path
     if facts.tool == CATALOG or is_catalog(items) or _are_functions(items):
         return Verdict("tool_catalog", found=collection)
@@ -52,13 +52,13 @@ def catalog(facts: Facts) -> Verdict | None:
 
 @lru_cache(_MOST_NAMES)
 def _nouns_of(words: tuple[str, ...]) -> frozenset[str]:
-    """Return the nouns that a tool is named for: the plural ones, if there are any."""
+    """Return the nouns of a tool's name: the plural ones, if it has any."""
     plurals = {word for word in words if word.endswith("s") and word not in NAMES.no_plural}
     return frozenset(map(singular, plurals or words))
 
 
 def _are_tools(items: list[Any], nouns: set[str]) -> bool:
-    """Whether items have a name and parameters or a description, as their noun requires."""
+    """True if items have a name, and the parameters or description that their noun requires."""
     is_named_for = not nouns.isdisjoint(_ANY_NOUN)
     if not is_named_for:
         names = set(map(squeezed, _members_of(items[0])))
@@ -69,29 +69,29 @@ def _are_tools(items: list[Any], nouns: set[str]) -> bool:
         return False
     members = [{squeezed(name) for name, each in item.items() if each is not None} for item in few]
     is_named = all(not MEMBERS.tool_names.isdisjoint(each) for each in members)
-    takes = sum(not each.isdisjoint(_TAKES) for each in members)
-    says = sum(not each.isdisjoint(_SAYS) for each in members)
+    parameters = sum(not each.isdisjoint(_PARAMETERS) for each in members)
+    descriptions = sum(not each.isdisjoint(_DESCRIPTIONS) for each in members)
     most = len(few) / 2
     if not nouns.isdisjoint(NAMES.catalog):
-        return takes > most or says > most
+        return parameters > most or descriptions > most
     if not nouns.isdisjoint(NAMES.catalog_with_parameters):
-        return takes > most and (is_named or says > most or all(map(_has_schema, few)))
-    if says == len(few) and all("signature" in each for each in members):
+        return parameters > most and (is_named or descriptions > most or all(map(_has_schema, few)))
+    if descriptions == len(few) and all("signature" in each for each in members):
         return True
     is_sole = not any("name" in each for each in members)
-    return is_named and is_sole and takes == says == len(few)
+    return is_named and is_sole and parameters == descriptions == len(few)
 
 
 def _has_schema(item: dict[str, Any]) -> bool:
-    """Whether an item has a JSON Schema, under any of the names for parameters."""
-    takes = [each for name, each in item.items() if squeezed(name) in _TAKES]
-    return any(isinstance(each, dict) and "properties" in each for each in takes)
+    """True if an item has a JSON Schema, under any name for parameters."""
+    schemas = [each for name, each in item.items() if squeezed(name) in _PARAMETERS]
+    return any(isinstance(each, dict) and "properties" in each for each in schemas)
 
 
 def _has_inner(item: Any) -> bool:
-    """Whether an item has a description, and an object in which the rest of a tool may be."""
+    """True if an item has a description and an object, which may hold the other members."""
     is_object = isinstance(item, dict) and any(isinstance(each, dict) for each in item.values())
-    return is_object and not set(map(squeezed, item)).isdisjoint(_SAYS)
+    return is_object and not set(map(squeezed, item)).isdisjoint(_DESCRIPTIONS)
 
 
 def _members_of(item: Any) -> Iterable[str]:
@@ -99,20 +99,20 @@ def _members_of(item: Any) -> Iterable[str]:
 
 
 def _unwrapped(item: Any) -> Any:
-    """Return an item, or the function that it has: `{"type": "function", "function": {…}}`."""
+    """Return an item, or the function in it: `{"type": "function", "function": {…}}`."""
     inner = item.get("function") if isinstance(item, dict) else None
     return inner if isinstance(inner, dict) else item
 
 
 def _are_functions(items: list[Any]) -> bool:
-    """Whether items are functions as the APIs of models take them."""
+    """True if items are functions in the format of model APIs."""
     if not items or _unwrapped(items[0]) is items[0]:
         return False
     return is_catalog([_unwrapped(each) for each in items])
 
 
 def _name_of(item: Any) -> str | None:
-    """Return the name of a tool, under any of the names that it has."""
+    """Return the name of a tool, from any member that may hold it."""
     members = {squeezed(name): each for name, each in item.items()} if type(item) is dict else {}
     found = (members[name] for name in _NAMES if name in members)
     return next((each for each in found if isinstance(each, str) and each), None)
@@ -122,7 +122,7 @@ def _name_of(item: Any) -> str | None:
 
 
 def _member_tools(facts: Facts, value: dict[str, Any]) -> Verdict | None:
-    """The tools under a member with such a name, or in groups by their servers."""
+    """A catalog under a member named for tools, or in groups, such as servers."""
     is_for_tools = _is_for_tools(facts)
     nouns = NAMES.catalog if is_for_tools else _ANY_NOUN & facts.call.nouns
     if not nouns and "tools" not in value:
@@ -139,7 +139,7 @@ def _member_tools(facts: Facts, value: dict[str, Any]) -> Verdict | None:
 def _tools_under(
     facts: Facts, value: dict[str, Any], name: str, is_for_tools: bool
 ) -> Verdict | None:
-    """The tools that stand under a name: a list of them, or each by its name."""
+    """A catalog in a member: a list of tools, or an object of tools by name."""
     tools: Any = value[name]
     confidence: Confidence = "certain"
     found: list[Any] | None = None
@@ -163,7 +163,7 @@ def _collected(
 
 
 def _grouped_tools(value: Mapping[str, Any]) -> Collection | None:
-    """The tools of several servers, or of several kinds, each with the name that it goes by."""
+    """Return the tools of several groups, each with the name of its group as `key`."""
     tools = _in_groups(value)
     if tools is not None:
         return Collection(tools, {}, (), "likely")
@@ -177,7 +177,7 @@ def _grouped_tools(value: Mapping[str, Any]) -> Collection | None:
 
 
 def _in_groups(value: Mapping[str, Any], fewest: int = 2) -> list[Any] | None:
-    """The tools in several groups, where there is nothing else."""
+    """Return the tools in groups; None if an object has anything else."""
     if len(value) < fewest or not MEMBERS.no_groups.isdisjoint(value):
         return None
     found: list[Any] = []
@@ -192,41 +192,41 @@ def _in_groups(value: Mapping[str, Any], fewest: int = 2) -> list[Any] | None:
 
 
 def _tools_of(group: dict[str, Any]) -> Any:
-    """Return the tools that a group holds, or the group if it is a tool; None if it is neither."""
+    """Return the tools in a group, or the group if it is a tool; None if it is neither."""
     held = [each for name, each in group.items() if member_of(name).noun == "tool"]
     if len(held) == 1 and isinstance(held[0], list):
         return held[0]
     names = set(map(squeezed, group))
-    is_tool = not MEMBERS.tool_names.isdisjoint(names) and not names.isdisjoint(_SAYS)
+    is_tool = not MEMBERS.tool_names.isdisjoint(names) and not names.isdisjoint(_DESCRIPTIONS)
     return [group] if is_tool else None
 
 
 def _is_for_tools(facts: Facts) -> bool:
-    """Whether the tool is named for tools: `list_tools`, `tool_list`; not `tool_list_files`."""
+    """True if the tool is named for tools: `list_tools`, `tool_list`; not `tool_list_files`."""
     call = facts.call
     is_only = "tool" in call.words and NAMES.of_tools.issuperset(call.words)
     is_listing = call.wants_many or "catalog" in call.words
     return ("tools" in call.words or is_only) and is_listing
 
 
-# Tools that a text describes
+# Tools in a text
 
 
 def expects_tools(facts: Facts) -> bool:
-    """Whether a text is a list of tools by its heading, or by the name of the tool."""
+    """True if a text should be a list of tools, by its heading or the name of the tool."""
     return "tools" in facts.call.words or _is_for_tools(facts) or _begins_catalog(facts)
 
 
 def _begins_catalog(facts: Facts) -> bool:
-    """Whether a text begins with a heading of tools: `Available tools:`."""
-    texts = (facts.words or "", facts.told or "")
+    """True if a text begins with a heading of tools: `Available tools:`."""
+    texts = (facts.text or "", facts.english or "")
     return any(phrases.tools_heading.match(each) for each in texts)
 
 
 def kind_of_list(facts: Facts, found: Items | None) -> ResponseType:
     """Return the type of a list in text: a catalog if its items are described tools."""
     call = facts.call
-    around = (facts.told or "",) if found is None else (found.heading, found.closing)
+    around = (facts.english or "",) if found is None else (found.heading, found.closing)
     if "tools" in call.words and NAMES.only_tools.issuperset(call.words):
         return "tool_catalog"
     if _is_for_tools(facts) and any(phrases.a_tool.search(each.lower()) for each in around):
@@ -243,25 +243,29 @@ def kind_of_list(facts: Facts, found: Items | None) -> ResponseType:
 
 
 def _is_signature(item: Any) -> bool:
-    """Whether an item in a text begins with a signature: `read(path)`."""
+    """True if an item in a text begins with a signature: `read(path)`."""
     return isinstance(item, str) and phrases.signature.match(item) is not None
 
 
 def _is_described(item: Any) -> bool:
-    """Whether an item in a text has a name and a description."""
+    """True if an item in a text has a name and a description."""
     if isinstance(item, str):
         return phrases.tool_item.match(item) is not None
-    return isinstance(item, dict) and not set(map(squeezed, item)).isdisjoint(_SAYS)
+    return isinstance(item, dict) and not set(map(squeezed, item)).isdisjoint(_DESCRIPTIONS)
 
 
 def as_tool(item: Any) -> Any:
-    """Return a tool with `name`, `description` and `schema`, whatever its source calls them."""
+    """Return a tool with its members renamed to `name`, `description` and `schema`."""
     tool = _unwrapped(item)
     if _name_of(tool) is None:
         return item
     plain = {squeezed(name): name for name in tool}
     renamed: dict[str, str] = {}
-    for member, names in (("name", _NAMES), ("description", _SAYS), ("schema", _TAKES)):
+    for member, names in (
+        ("name", _NAMES),
+        ("description", _DESCRIPTIONS),
+        ("schema", _PARAMETERS),
+    ):
         own = next((plain[each] for each in names if each in plain), None)
         if own is not None and member not in tool:
             renamed[own] = member

@@ -2,7 +2,7 @@
 
 The opening of a text is graded by its words: an error, a refusal, a denial and so on (`_GRADES`).
 The kind of result that the call returns decides which grades count, how long the text may be, and
-whether it must mention the call (`_LIMITS`): what others wrote may begin with any words.
+whether it must mention the call (`_LIMITS`): text of other authors may begin with any words.
 """
 
 import re
@@ -24,7 +24,7 @@ from accord.reader.sentences import (
 
 Strength = Literal["strong", "weak"]
 Kind = Literal["action", "thing", "list", "finding", "text"]
-"""What the call returns; `text` is what others wrote, which may contain any words."""
+"""What the call returns; `text` is written by other authors and may contain any words."""
 Grade = Literal[
     "error",
     "refusal",
@@ -37,34 +37,34 @@ Grade = Literal[
     "negation",
 ]
 _LABEL: Final = "error"
-"""What begins an error, whatever was asked for."""
+"""The label of an error; an argument with this value does not excuse it."""
 _STATUS: Final = re.compile(r"[45]\d\d")
 _WORDS: Final = re.compile(r"[a-z]+")
 _QUOTES: Final = frozenset("'\"`“")
 _START: Final = 4_000
 """Characters at the start of a text in which a failure is looked for."""
 _LONGEST_DENIAL: Final = 400
-"""Characters of a sentence that denies something."""
+"""Characters of a sentence that may report a failure."""
 _LONGEST_LINE: Final = 200
-"""Characters of a line that a tool writes itself, rather than of a paragraph."""
+"""Characters of a line that the tool wrote; longer ones are paragraphs."""
 _END: Final = 80
-"""Characters at the end of a text that may report how it ended."""
+"""Characters at the end of a text that may report the outcome."""
 _MOST_HEADINGS: Final = 3
-"""Lines above a failure: what was requested, of what, where."""
+"""Lines above a failure, such as the request or the place."""
 _LONGEST_HEADED: Final = 1_000
-"""Characters of what others wrote that may be a failure below headings; more are a document."""
+"""Characters of a text of other authors that may be a failure below headings."""
 _ANY_LENGTH: Final = 1 << 60
 
 
 class Limit(NamedTuple):
-    """The longest text of a grade that is a failure, and what else is required of it."""
+    """The longest text that is a failure of a grade, and what else it must have."""
 
     chars: int = _ANY_LENGTH
     lines: int = _ANY_LENGTH
     is_own: bool = False
     """It must mention an argument, or have a word of the tool's name."""
     is_advised: bool = False
-    """What may be given instead must follow."""
+    """Valid values must follow it."""
 
 
 _ALWAYS: Final = Limit()
@@ -86,7 +86,7 @@ _LIMITS: Final[Mapping[Kind, Mapping[Grade, tuple[Limit, ...]]]] = {
     "thing": _OF_THING,
     "action": {**_OF_THING, "negation": _DENIAL},
     "list": {**_OF_THING, "denial": (Limit(700, 1), _ADVISED)},  # lines may be the items
-    "finding": {  # which may be bad though the call succeeded
+    "finding": {  # may be bad although the call succeeded
         "error": _ANY,
         "technical": _LINE,
         "missing": _ANY,
@@ -105,60 +105,60 @@ _LIMITS: Final[Mapping[Kind, Mapping[Grade, tuple[Limit, ...]]]] = {
 
 
 _UNKNOWN: Final = Facts(value=None)
-"""What is known of a text that is not the reply to a call."""
+"""The facts about a text that is not the reply to a call."""
 
 
 def error_text(facts: Facts) -> Verdict | None:
-    """A text that is nothing but an error, or the words before a document that belongs to it."""
-    told, call = facts.words, facts.call
-    if told is None:
-        return _failed_before(facts)
-    if facts.attachments and (facts.gives_anything or "\n" in told.strip()):
+    """A text that is only an error, or an error message beside a value."""
+    text, call, english = facts.text, facts.call, facts.english
+    if text is None:
+        return _failed_beside(facts)
+    if facts.attachments and (facts.gives_anything or "\n" in text.strip()):
         return None
-    if call.gives_content and facts.is_structured and not reports_each_failed(told):
+    if call.gives_content and facts.is_structured and not reports_each_failed(text):
         return None
-    if (code := _exit_code(facts, told)) is not None:
-        return facts.failed(Sign("exit-code", told.strip(), code), "guess")
-    facts.may_fail = may_fail(told) or (facts.told is not told and may_fail(str(facts.told)))
-    strength = _strength(facts, told) if facts.may_fail else None
+    if (code := _exit_code(facts, text)) is not None:
+        return facts.failed(Sign("exit-code", text.strip(), code), "guess")
+    facts.may_fail = may_fail(text) or (english is not text and may_fail(str(english)))
+    strength = _strength(facts, text) if facts.may_fail else None
     if strength is None or (facts.attachments and strength == "weak" and call.intent != "act"):
         return None
     return facts.failed(
-        Sign("error-text", told.strip()), "certain" if strength == "strong" else "likely"
+        Sign("error-text", text.strip()), "certain" if strength == "strong" else "likely"
     )
 
 
-def _failed_before(facts: Facts) -> Verdict | None:
-    """The words before a document report a failure, or the only text in a list."""
-    value, told, call = facts.value, facts.message, facts.call
+def _failed_beside(facts: Facts) -> Verdict | None:
+    """The text beside a value, or the only item of a list, reports a failure."""
+    value, text, call = facts.value, facts.message, facts.call
     strength: Strength | None = "strong"
-    if not told:
+    if not text:
         is_only = isinstance(value, list) and len(value) == 1 and isinstance(value[0], str)
-        told = value[0].strip(" []") if is_only else ""
-        strength = says_failed(told, kind="text") if may_fail(told) else None
-        if told and strength is None and call.intent in ("act", "run"):
-            strength = "strong" if says_failed(told, kind="action") else None
-    elif not phrases.ends_with_error.search(told[-_END:].lower()):
+        text = value[0].strip(" []") if is_only else ""
+        strength = failure_strength(text, kind="text") if may_fail(text) else None
+        if text and strength is None and call.intent in ("act", "run"):
+            strength = "strong" if failure_strength(text, kind="action") else None
+    elif not phrases.ends_with_error.search(text[-_END:].lower()):
         held = value.values() if isinstance(value, dict) else (value,)
         is_void = all(not each or facts.echoes(each) for each in held)
-        is_none = not is_void or reports_nothing_found(told, wants_many=True)
+        is_none = not is_void or reports_nothing_found(text, wants_many=True)
         is_open = facts.gives_anything or facts.attachments or call.checks
-        if is_open or (call.wants_many and is_none) or not may_fail(told):
+        if is_open or (call.wants_many and is_none) or not may_fail(text):
             return None
-        strength = says_failed(told, kind="action" if call.intent == "act" else "thing")
+        strength = failure_strength(text, kind="action" if call.intent == "act" else "thing")
         if strength and (is_void or call.intent == "act"):
             strength = "strong"
     if strength != "strong":
         return None
-    return facts.failed(Sign("error-text", told.strip(), None, value), "likely")
+    return facts.failed(Sign("error-text", text.strip(), None, value), "likely")
 
 
-def _exit_code(facts: Facts, told: str) -> int | None:
-    """Return the exit code of what was run, if the last or the first line tells it."""
+def _exit_code(facts: Facts, text: str) -> int | None:
+    """Return the exit code of a program, if the last or the first line reports it."""
     if not (facts.call.intent == "run" or facts.call.gives_output):
         return None
-    found = phrases.exited.search(told.rstrip()[-_END:].lower())
-    found = found or phrases.begins_exited.match(told[:_END].lower())
+    found = phrases.exited.search(text.rstrip()[-_END:].lower())
+    found = found or phrases.begins_exited.match(text[:_END].lower())
     return None if found is None else int(found[1])
 
 
@@ -166,7 +166,7 @@ def _exit_code(facts: Facts, told: str) -> int | None:
 
 
 def may_fail(text: str) -> bool:
-    """Whether any of the words is there without which no text reports a failure."""
+    """True if a text has a word that every text about a failure has."""
     small = text[:_START].lower()
     if FRAGMENTS.search(small) is not None:
         return True
@@ -178,38 +178,38 @@ def may_fail(text: str) -> bool:
 
 
 def rejects_value(text: str) -> bool:
-    """Whether a text reports what is wrong with a value: `This field must be unique.`"""
+    """True if a text rejects a value: `This field must be unique.`"""
     return len(text) <= _LONGEST_DENIAL and bool(phrases.rejection.match(text.strip().lower()))
 
 
-def says_failed(text: str, *, kind: Kind = "thing") -> Strength | None:
-    """Return how strongly a text reports a failure, whatever was called."""
+def failure_strength(text: str, *, kind: Kind = "thing") -> Strength | None:
+    """Return how strongly a text reports a failure, for any call."""
     return _grade(text, kind, _UNKNOWN)
 
 
 def hints_at_failure(facts: Facts) -> bool:
-    """Whether a text denies something near its beginning, which is too little to be a failure."""
-    told = facts.words
-    if not facts.may_fail or told is None or len(told) > _REFUSAL[0].chars:
+    """True if a text begins with a denial, too weak to be a failure."""
+    text = facts.text
+    if not facts.may_fail or text is None or len(text) > _REFUSAL[0].chars:
         return False
-    is_document = facts.gives_anything and "\n" in told.strip()
-    return not is_document and begins(told, phrases.within)
+    is_document = facts.gives_anything and "\n" in text.strip()
+    return not is_document and begins(text, phrases.within)
 
 
-def _strength(facts: Facts, told: str) -> Strength | None:
+def _strength(facts: Facts, text: str) -> Strength | None:
     """Return how strongly a text reports a failure, as the reply to a call."""
-    told, call = told.strip(), facts.call
-    if (reports_each_failed(told) and not call.is_about_errors) or (
-        call.intent == "act" and begins(told, phrases.all_failed, _START)
+    text, call = text.strip(), facts.call
+    if (reports_each_failed(text) and not call.is_about_errors) or (
+        call.intent == "act" and begins(text, phrases.all_failed, _START)
     ):
         return "strong"
-    if facts.echoes(told) or _is_about_given(facts, told):
+    if facts.echoes(text) or _quotes_failure(facts, text):
         return None
-    if call.gives_log and not (facts.mentions(told) or _rejects_argument(facts, told)):
+    if call.gives_log and not (facts.mentions(text) or _rejects_argument(facts, text)):
         return None
-    if not facts.gives_anything and facts.says_none and not _is_missed(facts, told):
+    if not facts.gives_anything and facts.reports_none and not _is_missed(facts, text):
         return None
-    return _grade(told, _kind(facts), facts)
+    return _grade(text, _kind(facts), facts)
 
 
 def _kind(facts: Facts) -> Kind:
@@ -223,24 +223,24 @@ def _kind(facts: Facts) -> Kind:
     return "action" if call.intent == "act" else "thing"
 
 
-def _is_missed(facts: Facts, told: str) -> bool:
-    """Whether a text that reports that nothing was found reports a failure."""
-    if phrases.error_tag.match(told) or _is_missing(facts, told):
+def _is_missed(facts: Facts, text: str) -> bool:
+    """True if a text that reports nothing found is a failure: the requested thing is missing."""
+    if phrases.error_tag.match(text) or _is_missing(facts, text):
         return True
-    is_named = " not found" in told and facts.mentions(told)
+    is_named = " not found" in text and facts.mentions(text)
     return is_named and not facts.call.wants_many
 
 
-def _is_about_given(facts: Facts, told: str) -> bool:
-    """Whether a text begins with a word that was given, or has an error that was given."""
-    small = told[:_START].lower()
+def _quotes_failure(facts: Facts, text: str) -> bool:
+    """True if the words of failure in a text are those of an argument."""
+    small = text[:_START].lower()
     for each in facts.arguments.values():
         given = str(each).lower() if type(each) in (str, int) else ""
         if not 0 < len(given) <= _LONGEST_LINE or given not in small or given == _LABEL:
             continue
         if small.startswith(given) and (_STATUS.fullmatch(given) or may_fail(given)):
             return True
-        if " " in given and says_failed(given) == "strong":
+        if " " in given and failure_strength(given) == "strong":
             return True
     return False
 
@@ -249,7 +249,7 @@ def _is_about_given(facts: Facts, told: str) -> bool:
 
 
 class Opening:
-    """A line that may report a failure, what is below it, and what is known of the call."""
+    """A line that may report a failure, the lines below it, and the facts about the reply."""
 
     def __init__(self, text: str, chars: int, kind: Kind, facts: Facts) -> None:
         line, _, below = text.partition("\n")
@@ -259,39 +259,39 @@ class Opening:
         self.kind = kind
         self.facts = facts
         self.first = after(phrases.marks, self.line)
-        """The line without the marks before it."""
+        """The line without its leading marks."""
         english = self.first[: _LONGEST_DENIAL + 1]
         self.small = english.lower()
         if not english.isascii() or facts.is_foreign:
             english = in_english(english, is_foreign=facts.is_foreign).strip()
         self.english = english.lower()
         self.sentence = first_sentence(english).lower()
-        """The first sentence, in English; too long for one if there is none."""
+        """The first sentence in English, or a part of it that is too long for a sentence."""
         self.is_heading = bool(below) and line[:1] == "#"
         self._is_own: bool | None = None
 
     @property
     def is_own(self) -> bool:
-        """Whether the line mentions an argument, or has a word that the tool is named for."""
+        """True if the line has the value of an argument, or a word of the tool's name."""
         if self._is_own is None:
             self._is_own = self.facts.mentions(self.line) or self._is_named()
         return self._is_own
 
     def _is_named(self) -> bool:
         call = self.facts.call
-        own = frozenset(call.words[:1]) if call.gives_prose else self.facts.own_words
+        own = frozenset(call.words[:1]) if call.gives_prose else self.facts.name_words
         own -= NAMES.plain_verbs
         return not own.isdisjoint(_WORDS.findall(self.small))
 
     @property
     def is_advised(self) -> bool:
-        """Whether what may be given instead follows."""
+        """True if valid values follow."""
         start = self.below[:_LONGEST_LINE].lower()
         return bool(start) and phrases.offers.match(start) is not None
 
     @property
     def is_record(self) -> bool:
-        """Whether the first lines are labelled, as those of a thing or a report are."""
+        """True if the first lines are labelled, as in a record or a report."""
         if not self.below or not phrases.labelled.match(self.line):
             return False
         below = [line for line in self.below.split("\n", _MOST_HEADINGS + 1) if line.strip()]
@@ -299,6 +299,7 @@ class Opening:
         return not is_value and any(map(phrases.labelled.match, below[: _MOST_HEADINGS - 1]))
 
     def holds(self, limit: Limit) -> bool:
+        """True if the line is within a limit and has what it requires."""
         if limit is _ALWAYS:
             return True
         if self.chars > limit.chars or (limit.is_advised and not self.is_advised):
@@ -329,7 +330,7 @@ def _openings(text: str, kind: Kind, facts: Facts) -> Iterator[Opening]:
 
 
 def _is_heading(opening: Opening) -> bool:
-    """Whether a line is a heading or a tip, or repeats what the tool was given under a label."""
+    """True if a line is a heading or a tip, or repeats an argument under a label."""
     if phrases.heading.match(opening.line):
         return True
     echo = phrases.echo.match(opening.line)
@@ -349,7 +350,7 @@ def _grade(text: str, kind: Kind, facts: Facts) -> Strength | None:
 
 
 def _is_error(opening: Opening) -> bool:
-    """An error by its first words, which does not report that something was done after all."""
+    """True for an error by its first words that does not also report an action."""
     line, small, kind = opening.line, opening.small, opening.kind
     end = opening.below or line
     if end[-1] == ">" and (found := phrases.element.match(f"{line}\n{opening.below}")):
@@ -358,7 +359,7 @@ def _is_error(opening: Opening) -> bool:
         return _is_own_error(opening)
     if opening.is_heading:
         return kind != "finding" and _title_failed(opening)
-    if kind == "list" and line[0] == opening.below[:1] == "[":  # lines with tags, as of a log
+    if kind == "list" and line[0] == opening.below[:1] == "[":  # tagged lines, such as a log
         return False
     if kind != "finding" and phrases.cross.match(line):
         return True
@@ -376,7 +377,7 @@ def _is_error(opening: Opening) -> bool:
 
 
 def _is_own_error(opening: Opening) -> bool:
-    """Whether the first of several lines is an error that the call had, and no document has."""
+    """True if the first of several lines is an error of the call, not a part of a document."""
     small, below, facts = opening.small, opening.below, opening.facts
     if small.startswith(("error ", "failed ", "traceback ")):
         return phrases.strong.match(small) is not None
@@ -392,15 +393,15 @@ def _is_own_error(opening: Opening) -> bool:
 
 
 def _title_failed(opening: Opening) -> bool:
-    """Whether a heading is that of a failure of the call: `# Delete failed - no such note`."""
+    """True if a heading reports a failure of the call: `# Delete failed - no such note`."""
     found, facts = phrases.title.match(opening.small), opening.facts
     if found is None or opening.kind == "action" or found["what"] is None:
         return found is not None
-    return found["what"] in facts.own_words
+    return found["what"] in facts.name_words
 
 
 def _is_refusal(opening: Opening) -> bool:
-    """A denial by the first words, or the name of an error alone."""
+    """True for a denial by its first words, or the name of an error alone."""
     sentence = opening.sentence
     if not _is_sentence(opening) or (opening.below and sentence.rstrip().endswith(":")):
         return False
@@ -414,18 +415,18 @@ def _is_sentence(opening: Opening) -> bool:
     return is_short and not (opening.is_record or opening.is_heading)
 
 
-def _is_missing(facts: Facts, told: str) -> bool:
-    call, noun = facts.call, missing_noun(told)
+def _is_missing(facts: Facts, text: str) -> bool:
+    call, noun = facts.call, missing_noun(text)
     if noun is None:
         return False
     if call.wants_many and not facts.gives_anything:
         is_one = singular(noun) == noun and noun not in call.nouns | NAMES.no_noun
-        return is_one and bool(phrases.advised.match(told) or begins(told, phrases.starts))
-    if call.asks_for_all and begins(told, phrases.none_of_all):
+        return is_one and bool(phrases.advised.match(text) or begins(text, phrases.starts))
+    if call.asks_for_all and begins(text, phrases.none_of_all):
         return False
-    if call.intent == "act" or phrases.advised.match(told):
+    if call.intent == "act" or phrases.advised.match(text):
         return True
-    return singular(noun) == noun and (noun in call.nouns or facts.mentions(told))
+    return singular(noun) == noun and (noun in call.nouns or facts.mentions(text))
 
 
 def _denies(opening: Opening, phrase: Pattern) -> bool:
@@ -440,7 +441,7 @@ def _without_quotes(line: str) -> str:
 
 
 def _is_rejection(opening: Opening) -> bool:
-    """What was given is not accepted, by the name of the argument or by its value."""
+    """True if the line rejects an argument, by its name or its value."""
     line, facts = opening.line, opening.facts
     if _rejects_argument(facts, line):
         return True
@@ -456,7 +457,7 @@ def _is_rejection(opening: Opening) -> bool:
 
 
 def _rejects_argument(facts: Facts, line: str) -> bool:
-    """Whether a line names an argument and rejects it: `name is required`, `Invalid pattern`."""
+    """True if a line names an argument and rejects it: `name is required`, `Invalid pattern`."""
     named = phrases.bad_argument.match(line.lower())
     if named is not None and named["name"] in facts.arguments:
         return True
@@ -476,7 +477,7 @@ _GRADES: Final[Mapping[Grade, Callable[[Opening], bool]]] = {
     "rejection": _is_rejection,
     "negation": lambda each: _denies(each, phrases.negation),
 }
-"""The functions that recognise the grades, the strongest first."""
+"""The functions that recognise the grades, strongest first."""
 _RULES: Final = {
     kind: [(grade, limits[grade], has) for grade, has in _GRADES.items() if grade in limits]
     for kind, limits in _LIMITS.items()

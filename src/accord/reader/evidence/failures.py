@@ -1,8 +1,8 @@
 """Evidence that the operation failed, in `isError` and in the members of an object or an array.
 
-One walk over the members of an object collects the marks of a failure (`MARKS`) and what speaks
-against it; the marks add up, so that strong evidence counts however many members stand beside it.
-Names are compared in one spelling and language: `errorMessage` and `Error Message` are the same.
+Members that may report a failure (`MARKS`) add points, other members subtract points up to a limit,
+so strong evidence counts beside any number of members. Names are compared in one spelling and
+language: `errorMessage` equals `Error Message`.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple
 from accord.reader import collection
 from accord.reader.call import Call
 from accord.reader.evidence import Facts, Sign, Verdict
-from accord.reader.evidence.error_texts import may_fail, rejects_value, says_failed
+from accord.reader.evidence.error_texts import failure_strength, may_fail, rejects_value
 from accord.reader.lexicon import (
     MEMBERS,
     NAMES,
@@ -36,12 +36,14 @@ _CODES: Final = ordered("members.codes")
 _BAD_STARTS: Final = tuple(f"{word}_" for word in OUTCOMES.bad | OUTCOMES.bad_starts)
 _BAD_ENDS: Final = (*(f"_{word}" for word in OUTCOMES.bad), *OUTCOMES.bad_ends)
 _DONE: Final = OUTCOMES.done | {"found"}
-_TELLS: Final = MEMBERS.errors.union(_REASONS, _CODES, MEMBERS.error_names, MEMBERS.success_flags)
-"""Members that only tell of a failure."""
+_REPORTING: Final = MEMBERS.errors.union(
+    _REASONS, _CODES, MEMBERS.error_names, MEMBERS.success_flags
+)
+"""Members that only report a failure."""
 _OFFERS: Final = ("available", "valid", "supported", "suggested", "allowed", "known")
-"""Beginnings of members that tell what could be given instead: `availableComponents`."""
+"""Beginnings of members that list valid values: `availableComponents`."""
 _OFFERED: Final = ("available", "disponibles")
-"""Their ends: `productos_disponibles`."""
+"""Endings of members that list valid values: `productos_disponibles`."""
 _ERROR_CLASS: Final = re.compile(r"[A-Za-z._-]{0,60}(?:error|exception)", re.I)
 _LONGEST_CODE: Final = 10
 """Digits of a code."""
@@ -53,19 +55,19 @@ _NO_PAYLOAD: Final = (*_NO, "error", "failed", "fail")
 _NAMES: Final = frozenset({"name", "title", "created_at", "createdAt"})
 _STATES: Final = ("status", "state")
 _DEEPEST: Final = 8
-"""Objects in objects that are searched for a message or for numbers."""
+"""Levels of nested objects that are searched for a message or for numbers."""
 _MOST_MEMBERS: Final = 200
-"""Members of an object that are looked at."""
+"""Members of an object that is searched for a failure."""
 _BAD_STATUS: Final = range(400, 600)
 _GOOD_CODES: Final = (0, 1, *range(200, 300))
-"""Codes of success where another code is a failure: HTTP's, and what programs exit with."""
+"""Codes of success, of HTTP and of programs; another code is a failure."""
 _ISSUE_PLACES: Final = ordered("members.issue-places")
 _ISSUE_TEXTS: Final = ordered("members.issue-texts")
 _OF_AN_ISSUE: Final = MEMBERS.issue_places | MEMBERS.issue_texts | MEMBERS.of_an_issue
 _SUMS: Final = ("data", "summary", "result", "results", "stats")
 _CONTAINERS: Final = frozenset({dict, list})
 _FEW: Final = 2
-"""Members that say of what something failed; more are a thing, of which a failure is a part."""
+"""Members that may identify the failed item; an item with more has a failure as a part."""
 _NO_MESSAGE: Final = "The tool reported a failure"
 _NO_REASON: Final = "All of it failed"
 
@@ -78,7 +80,7 @@ def is_error(facts: Facts) -> Verdict | None:
     return Verdict("error", found=failure_in(facts.value)) if facts.is_error is True else None
 
 
-# Why it failed
+# The reason
 
 
 @memo
@@ -102,7 +104,7 @@ def _sign(rule: str, members: Members) -> Sign:
 
 
 def _reason_in(members: Members, depth: int = 0) -> str | None:
-    """Return the sentence that says why."""
+    """Return the message of the failure: its reason."""
     if depth > _DEEPEST:
         return None
     for name in _ERROR_OBJECTS:
@@ -110,9 +112,9 @@ def _reason_in(members: Members, depth: int = 0) -> str | None:
         if isinstance(error, dict) and (inner := _reason_in(_members(error), depth + 1)):
             return inner
     for name in _INNER_REASONS if depth else _REASONS:
-        told = members.get(name)
-        if isinstance(told, str) and told.strip():
-            return told
+        reason = members.get(name)
+        if isinstance(reason, str) and reason.strip():
+            return reason
     for name in _ERROR_LISTS:
         errors = members.get(name)
         first = errors[0] if isinstance(errors, list) and errors else None
@@ -127,26 +129,26 @@ def _reason_in(members: Members, depth: int = 0) -> str | None:
 
 
 class Mark(NamedTuple):
-    """A member that may report a failure, its weight, and what other members take from it."""
+    """A member that may report a failure, its points, and the points that others subtract."""
 
     rule: str
     names: frozenset[str]
     is_bad: Callable[[Any, Members], object]
     points: int
     other: int = 4
-    """For each member that tells something else: with six of them, it is about a thing."""
+    """For each other member: six of them outweigh a mark."""
     container: int = 4
-    """For each object or array that tells something else."""
+    """For each other object or array."""
     payload: int = 25
     identity: int = 0
 
 
 _THRESHOLD: Final = 10
-"""Points of a failure."""
+"""Points from which an object is a failure."""
 _MOST_AGAINST: Final = 45
-"""What all other members take at most: two marks are a failure beside any number of them."""
+"""Most points that other members subtract; two marks always suffice."""
 _SUCCESS: Final = 40
-"""What a flag of success takes."""
+"""Points that a success flag subtracts."""
 
 
 def _is_no(each: Any, _: Members) -> bool:
@@ -155,8 +157,10 @@ def _is_no(each: Any, _: Members) -> bool:
 
 def _is_undone(each: Any, members: Members) -> bool:
     reasons = [members[name] for name in MEMBERS.why if isinstance(members.get(name), str)]
-    is_told = bool(reasons) and not any(begins(why, phrases.nothing_to_do) for why in reasons)
-    return each is False and is_told
+    has_reason = bool(reasons) and not any(
+        begins(message, phrases.nothing_to_do) for message in reasons
+    )
+    return each is False and has_reason
 
 
 def _is_unfound(each: Any, members: Members) -> bool:
@@ -171,7 +175,7 @@ def _is_error_value(each: Any, members: Members) -> bool:
 
 
 def _is_bad_word(each: Any, members: Members) -> bool:
-    """`failed`, and statuses that are made of such words: `task_not_found`."""
+    """True for `failed` and for statuses made of such words: `task_not_found`."""
     if not isinstance(each, str):
         return False
     word = each.lower().replace(" ", "_").replace("-", "_")
@@ -182,7 +186,7 @@ def _is_bad_word(each: Any, members: Members) -> bool:
 
 
 def _is_alone(members: Members) -> bool:
-    """Whether all members but one hold nothing."""
+    """True if all members but one are empty."""
     return sum(not _is_void(each) for each in members.values()) <= 1
 
 
@@ -194,18 +198,18 @@ def _number(each: Any) -> int:
 
 
 def _is_bad_status(each: Any, members: Members) -> bool:
-    is_told = _reason_in(members) or members.get("body") or _is_alone(members)
-    return _number(each) in _BAD_STATUS and bool(is_told)
+    has_reason = _reason_in(members) or members.get("body") or _is_alone(members)
+    return _number(each) in _BAD_STATUS and bool(has_reason)
 
 
 def _is_bad_code(each: Any, members: Members) -> bool:
-    """Whether a code is not that of success, beside a payload that holds nothing."""
+    """True for a code other than those of success, beside an empty payload."""
     is_void = any(name in members and not members[name] for name in MEMBERS.payloads)
     return is_void and _number(each) not in _GOOD_CODES and _reason_in(members) is not None
 
 
 def _holds_bad_status(each: Any, members: Members) -> bool:
-    """Whether an object holds an HTTP status of 400 or more."""
+    """True if an object has an HTTP status of 400 or more."""
     if not isinstance(each, dict):
         return False
     inner = _members(each)
@@ -214,7 +218,7 @@ def _holds_bad_status(each: Any, members: Members) -> bool:
 
 
 def _is_bad_outcome(each: Any, members: Members) -> bool:
-    """Whether one of the issues is an error, in the outcome of an operation as FHIR tells it."""
+    """True if an OperationOutcome of FHIR has an issue that is an error."""
     if members.get("resourcetype") != "OperationOutcome" or not isinstance(each, list):
         return False
     grades = [issue.get("severity") for issue in each if isinstance(issue, dict)]
@@ -222,7 +226,7 @@ def _is_bad_outcome(each: Any, members: Members) -> bool:
 
 
 def _is_detail(each: Any, members: Members) -> bool:
-    """`{"detail": "Not found."}`; a message with the address of its documentation."""
+    """True for `{"detail": "Not found."}`, or a message with a link to its documentation."""
     is_alone = len(members) == 1 and "detail" in members
     return isinstance(each, str | list) and (is_alone or isinstance(members.get("message"), str))
 
@@ -235,14 +239,14 @@ def _is_error_type(each: Any, members: Members) -> bool:
 def _denies(each: Any, members: Members) -> bool:
     if not isinstance(each, str):
         return False
-    code, is_all = members.get("code"), _only_tells(members)
+    code, is_all = members.get("code"), _only_reports_failure(members)
     is_coded = isinstance(code, str) and _NAMED_CODE.fullmatch(code) and is_all
-    strength = "strong" if is_coded else says_failed(each)
-    return strength == "strong" or (strength == "weak" and _only_tells(members))
+    strength = "strong" if is_coded else failure_strength(each)
+    return strength == "strong" or (strength == "weak" and _only_reports_failure(members))
 
 
-def _only_tells(members: Members) -> bool:
-    return all(name in _TELLS or _is_beside(name, each) for name, each in members.items())
+def _only_reports_failure(members: Members) -> bool:
+    return all(name in _REPORTING or _is_beside(name, each) for name, each in members.items())
 
 
 MARKS: Final = (
@@ -275,21 +279,21 @@ MARKS: Final = (
     Mark("error-named", frozenset({"type", "kind", "name"}), _is_error_type, 30, container=25),
     Mark("message-failed", frozenset({"message", "msg"}), _denies, 30, container=25, identity=30),
 )
-"""In order: the first one that is there gives its name to the failure."""
+"""In order of precedence: the first one found names the rule."""
 _BY_NAME: Final[dict[str, list[Mark]]] = {}
 for _mark in MARKS:
     for _name in _mark.names:
         _BY_NAME.setdefault(_name, []).append(_mark)
-_TELLING: Final = _BY_NAME.keys() - {"type", "kind", "name"}
-"""Members without any of which no failure is reported."""
+_MARKED: Final = _BY_NAME.keys() - {"type", "kind", "name"}
+"""Members of which an object must have one to be a failure."""
 
 
 def failure_in(value: Any, given: Collection[Any] = ()) -> Sign | None:
-    """Return the failure that a payload reports, if it does. What was given reports nothing."""
+    """Return the failure that a payload reports, or None. Values of arguments do not count."""
     if not isinstance(value, dict) or not 0 < len(value) <= _MOST_MEMBERS:
         return None
     members = _members(value)
-    if _TELLING.isdisjoint(members):
+    if _MARKED.isdisjoint(members):
         return None
     if given:
         members = {
@@ -298,14 +302,14 @@ def failure_in(value: Any, given: Collection[Any] = ()) -> Sign | None:
             if name == "id" or not each or each not in given
         }
     sign = _weighed(members)
-    for name in () if sign else ("data", "result"):  # of a request that was accepted
+    for name in () if sign else ("data", "result"):  # the outcome of an accepted request
         held = members.get(name)
         sign = sign or (_weighed(_members(held)) if type(held) is dict else None)
     return None if sign is None else sign._replace(details=dict(value))
 
 
 def _weighed(members: Members) -> Sign | None:
-    """Return the failure that the marks of members amount to, less what is beside them."""
+    """Return the failure if the marks of the members outweigh the other members."""
     found = {name: mark for name in members if (mark := _mark_in(name, members)) is not None}
     if not found:
         return None
@@ -328,7 +332,7 @@ def _mark_in(name: str, members: Members) -> Mark | None:
 
 
 def _against(mark: Mark, name: str, each: Any) -> int:
-    """Return what a member takes from the points of a mark."""
+    """Return the points that a member subtracts from a mark."""
     if name in MEMBERS.success_flags:
         is_held = isinstance(each, dict | list) and each
         return _SUCCESS if each is True else mark.container if is_held else 0
@@ -336,25 +340,25 @@ def _against(mark: Mark, name: str, each: Any) -> int:
         return mark.identity
     if _is_void(each):
         return 0
-    if name in MEMBERS.payloads and each not in _NO_PAYLOAD and not _only_reports(each):
+    if name in MEMBERS.payloads and each not in _NO_PAYLOAD and not _is_report(each):
         return mark.payload
-    if name in _TELLS or _is_beside(name, each):
+    if name in _REPORTING or _is_beside(name, each):
         return 0
     return mark.container if isinstance(each, dict | list) else mark.other
 
 
-def _only_reports(each: Any) -> bool:
-    return isinstance(each, dict) and all(_plain(name) in _TELLS for name in each)
+def _is_report(each: Any) -> bool:
+    return isinstance(each, dict) and all(_plain(name) in _REPORTING for name in each)
 
 
 def _is_beside(name: str, each: Any) -> bool:
-    """Whether a member stands beside a failure, rather than for something that was achieved."""
+    """True if a member goes with a failure rather than with a result: advice, or nothing."""
     is_advice = name in MEMBERS.advice or name.startswith(_OFFERS) or name.endswith(_OFFERED)
     return _is_void(each) or (is_advice and each is not True)
 
 
 def _is_void(each: Any) -> bool:
-    """Whether a member holds nothing, or an object that holds nothing: `{"issue": null}`."""
+    """True if a member is empty, or an object with empty members: `{"issue": null}`."""
     if isinstance(each, dict):
         return all(one is None for one in each.values())
     return each is None or each in ("", [])
@@ -364,7 +368,7 @@ def _is_void(each: Any) -> bool:
 
 
 def payload_failed(facts: Facts) -> Verdict | None:
-    """The members report a failure, and what failed is the call."""
+    """Members that report a failure of the call."""
     value, call = facts.value, facts.call
     if type(value) is not dict:
         return None
@@ -385,7 +389,7 @@ def payload_failed(facts: Facts) -> Verdict | None:
 
 
 def _is_finding(sign: Sign, value: Mapping[str, Any], call: Call) -> bool:
-    """Whether what failed is not the call: what a check found, or what is told of one thing."""
+    """True if the failure is a result: a finding of a check, or the state of a thing."""
     rule, status = sign.rule, value.get("status")
     if rule == "not-found":
         return call.wants_many or NAMES.getting.isdisjoint(call.words[:1])
@@ -405,12 +409,12 @@ def _is_finding(sign: Sign, value: Mapping[str, Any], call: Call) -> bool:
         or (rule == "status-error" and status != "error" and not is_missing)
     ):
         return True
-    is_told = call.intent == "read" and not (is_missing and rule == "error-member")
-    return is_told and _is_thing(value)
+    is_state = call.intent == "read" and not (is_missing and rule == "error-member")
+    return is_state and _is_thing(value)
 
 
 def _is_thing(value: Mapping[str, Any]) -> bool:
-    """Whether members identify a thing, and tell its name or its state: a job, a deployment."""
+    """True if members have an id and a name or a state: a job, a deployment."""
     has_state = any(value.get(name) not in (None, "error") for name in _STATES)
     has_id = any(
         name == "id" or (name.endswith(("_id", "Id")) and "request" not in name) for name in value
@@ -419,57 +423,62 @@ def _is_thing(value: Mapping[str, Any]) -> bool:
 
 
 def _exit_code(value: Mapping[str, Any], call: Call) -> Sign | None:
-    """What was run ended badly, by its exit code."""
+    """Return the failure of a program with a bad exit code."""
     if MEMBERS.exit_codes.isdisjoint(value) or call.checks or call.wants_many:
         return None
     code = next((value[name] for name in MEMBERS.exit_codes if type(value.get(name)) is int), 0)
-    told = value.get("stderr") or value.get("output") or value.get("stdout")
-    why = told.strip() if isinstance(told, str) else ""
-    if not code or not (call.intent == "run" or call.gives_output or (why and "id" not in value)):
+    output = value.get("stderr") or value.get("output") or value.get("stdout")
+    reason = output.strip() if isinstance(output, str) else ""
+    if not code or not (
+        call.intent == "run" or call.gives_output or (reason and "id" not in value)
+    ):
         return None
     confidence: Confidence = "guess" if call.intent == "run" else "likely"
-    return Sign("exit-code", why or "It ended badly", code, value, confidence)
+    return Sign("exit-code", reason or "It ended badly", code, value, confidence)
 
 
 def _rejected_members(value: Mapping[str, Any], call: Call) -> Sign | None:
-    """`{"name": ["This field must be unique."]}`: only what was wrong with each argument."""
+    """Return the failure in `{"name": ["This field must be unique."]}`: messages by argument."""
     if call.intent != "act" or not 0 < len(value) <= _MOST_MEMBERS:
         return None
-    told = [(name, [each] if isinstance(each, str) else each) for name, each in value.items()]
-    if not all(isinstance(why, list) and why and all(map(_rejects, why)) for _, why in told):
+    rejected = [(name, [each] if isinstance(each, str) else each) for name, each in value.items()]
+    if not all(
+        isinstance(messages, list) and messages and all(map(_rejects, messages))
+        for _, messages in rejected
+    ):
         return None
-    (name, (first, *_)), *_ = told
+    (name, (first, *_)), *_ = rejected
     return Sign("field-errors", f"{name}: {first}", None, dict(value), "likely")
 
 
-def _rejects(why: Any) -> bool:
-    return isinstance(why, str) and rejects_value(why)
+def _rejects(message: Any) -> bool:
+    return isinstance(message, str) and rejects_value(message)
 
 
 def _only_failure(facts: Facts) -> Sign | None:
-    """All that the members tell, beside what was given, is a message that it failed."""
+    """Return the failure if the only member beside echoes and flags is a failure message."""
     value, call = facts.value, facts.call
     if call.checks or call.gives_printed:
         return None
-    told = ""
+    member = ""
     for name, each in value.items():
         if each and not facts.echoes(each) and each not in _NO_ERROR:
-            if told or not isinstance(each, str):
+            if member or not isinstance(each, str):
                 return None
-            told = name
-    why = value.get(told)
-    if not isinstance(why, str) or "\n" in why or told in _NAMES or not may_fail(why):
+            member = name
+    message = value.get(member)
+    if not isinstance(message, str) or "\n" in message or member in _NAMES or not may_fail(message):
         return None
-    is_none = reports_nothing_found(why, wants_many=call.wants_many)
+    is_none = reports_nothing_found(message, wants_many=call.wants_many)
     if is_none and call.wants_many:
         return None
-    strength = says_failed(why) or ("weak" if is_none else None)
+    strength = failure_strength(message) or ("weak" if is_none else None)
     has_void = any(map(_is_void, value.values()))
-    is_message = told in MEMBERS.messages and (has_void or not call.gives_content)
-    is_message = is_message or (has_void and facts.mentions(why))
+    is_message = member in MEMBERS.messages and (has_void or not call.gives_content)
+    is_message = is_message or (has_void and facts.mentions(message))
     if strength == "strong" or (strength == "weak" and is_message and len(value) > 1):
         confidence: Confidence = "likely" if call.wants_many else "guess"
-        return Sign("message-failed", why, None, value, confidence)
+        return Sign("message-failed", message, None, value, confidence)
     return None
 
 
@@ -477,7 +486,7 @@ def _only_failure(facts: Facts) -> Sign | None:
 
 
 def all_failed(facts: Facts) -> Verdict | None:
-    """Each of several things failed, or they are counted; if only some did, it is partial."""
+    """Several results that all failed; if only some did, a partial action."""
     value, call = facts.value, facts.call
     is_open = call.checks or call.is_about_errors
     if isinstance(value, list) and not is_open and (issues := _issues_in(value)) is not None:
@@ -490,30 +499,34 @@ def all_failed(facts: Facts) -> Verdict | None:
     verdict = _counted(facts) if isinstance(value, dict) else None
     if verdict is not None or is_open or not items:
         return verdict
-    told, bad = _failed_among(items)
-    is_bare = bad == told and all(map(_is_bare, items))
-    if not bad or told < len(items) or not (call.intent in ("act", "run") or is_bare):
+    known, bad = _count_outcomes(items)
+    is_bare = bad == known and all(map(_is_bare, items))
+    if not bad or known < len(items) or not (call.intent in ("act", "run") or is_bare):
         return None
-    if bad < told:
+    if bad < known:
         return Verdict("action", "likely", is_partial=True)
-    why = failure_in(items[0])
-    message = _NO_REASON if why is None else why.message
+    failure = failure_in(items[0])
+    message = _NO_REASON if failure is None else failure.message
     return facts.failed(Sign("all-failed", message, None, value), "likely")
 
 
 def _only_error(facts: Facts, item: Any) -> Sign | None:
-    """The only item is an error and nothing else, or one that mentions what was given."""
+    """Return the failure of an item that is only an error, or whose error names an argument."""
     if not isinstance(item, dict) or facts.call.is_about_errors:
         return None
     if item.keys() <= MEMBERS.of_an_error and "error" in item:
         return failure_in(item)
-    why = item.get("message")
-    is_own = isinstance(why, str) and facts.mentions(why) and says_failed(why) == "strong"
-    return Sign("all-failed", str(why)) if is_own else None
+    message = item.get("message")
+    is_own = (
+        isinstance(message, str)
+        and facts.mentions(message)
+        and failure_strength(message) == "strong"
+    )
+    return Sign("all-failed", str(message)) if is_own else None
 
 
 def _counted(facts: Facts) -> Verdict | None:
-    """What an object says of how many succeeded and how many failed, in numbers or in a status."""
+    """An object that counts failures, or whose status reports that some failed."""
     value, call = facts.value, facts.call
     is_action = (call.intent not in ("read", "unknown") or call.may_act) and not call.checks
     counts = _counts(value) or (1, int(str(value.get("status")) in OUTCOMES.partly))
@@ -525,14 +538,14 @@ def _counted(facts: Facts) -> Verdict | None:
 
 
 def _counts(value: Mapping[str, Any], depth: int = 0) -> tuple[int, int] | None:
-    """Return how many succeeded and failed, where members count both, here or in the payload."""
+    """Return how many succeeded and failed, if members or those of the payload count both."""
     counts: dict[str, int] = {}
     inner: Mapping[str, Any] | None = None
     for name, each in value.items():
         kind = type(each)
         count = len(each) if kind is list else each if kind is int else -1
         if count >= 0:
-            counts[_ended(name)] = count
+            counts[_outcome_counted(name)] = count
         elif kind is dict and inner is None and name in _SUMS:
             inner = each
     if "good" in counts and "bad" in counts:
@@ -541,8 +554,8 @@ def _counts(value: Mapping[str, Any], depth: int = 0) -> tuple[int, int] | None:
 
 
 @memo
-def _ended(name: str) -> Literal["good", "bad", "unknown"]:
-    """Return the end of which a member is the number: `successfulDownloads`, `failed`."""
+def _outcome_counted(name: str) -> Literal["good", "bad", "unknown"]:
+    """Return the outcome that a member counts: `successfulDownloads`, `failed`."""
     parts = frozenset(words_of(name))
     if not (OUTCOMES.badly | {"failed", "failure"}).isdisjoint(parts):
         return "bad"
@@ -551,29 +564,29 @@ def _ended(name: str) -> Literal["good", "bad", "unknown"]:
 
 
 def _results(facts: Facts) -> Sequence[Any]:
-    """Return the results for several things: a list, or an object for each by its name."""
+    """Return the results of several operations: a list, or an object for each by name."""
     found = facts.find_collection()
     if found is not None or not isinstance(facts.value, dict):
         return found.items if found else ()
     if _CONTAINERS.isdisjoint(map(type, facts.value.values())):
         return ()
-    told = [each for each in facts.value.values() if each and not facts.echoes(each)]
-    if told and len(told) <= _MOST_MEMBERS and all(type(each) is dict for each in told):
-        return told
-    lists = [each for each in told if isinstance(each, list) and facts.call.checks]
+    results = [each for each in facts.value.values() if each and not facts.echoes(each)]
+    if results and len(results) <= _MOST_MEMBERS and all(type(each) is dict for each in results):
+        return results
+    lists = [each for each in results if isinstance(each, list) and facts.call.checks]
     return lists[0] if len(lists) == 1 and len(lists[0]) == 1 else ()
 
 
-def _failed_among(items: Sequence[Any]) -> tuple[int, int]:
-    """Return how many of several results tell how they ended, and how many of those failed."""
+def _count_outcomes(items: Sequence[Any]) -> tuple[int, int]:
+    """Return how many results have a known outcome, and how many of those failed."""
     if not all(isinstance(item, dict) for item in items):
         return 0, 0
-    ends = [end for item in items if (end := _end_of(item)) is not None]
-    return len(ends), ends.count(False)
+    outcomes = [each for item in items if (each := _outcome_of(item)) is not None]
+    return len(outcomes), outcomes.count(False)
 
 
-def _end_of(item: Mapping[str, Any]) -> bool | None:
-    """Whether a result tells that it succeeded or failed; None if it tells neither."""
+def _outcome_of(item: Mapping[str, Any]) -> bool | None:
+    """Return whether a result succeeded or failed; None if it is unknown."""
     for name in MEMBERS.success_flags:
         if type(item.get(name)) is bool:
             return bool(item[name])
@@ -583,29 +596,29 @@ def _end_of(item: Mapping[str, Any]) -> bool | None:
 
 
 def _is_bare(item: Mapping[str, Any]) -> bool:
-    """Whether an item says little but that it failed, and of what."""
+    """True if an item has little beside its failure."""
     if failure_in(item) is None:
         return False
     others = [
-        name for name, each in item.items() if _plain(name) not in _TELLS and not _is_void(each)
+        name for name, each in item.items() if _plain(name) not in _REPORTING and not _is_void(each)
     ]
     return len(others) <= _FEW or ("data" in item and item["data"] is None)
 
 
 def _issues_in(items: list[Any]) -> Sign | None:
-    """`[{"path": ["id"], "message": "Required"}]`: what a validator found in the arguments."""
+    """Return the failure in `[{"path": ["id"], "message": "Required"}]`: issues of a validator."""
     if not items or not all(map(_issue, items)):
         return None
     return Sign("issues", str(_issue(items[0])), None, {"issues": items})
 
 
 def _issue(item: Any) -> str | None:
-    """Return where something is wrong, and what: with a code, or as a rejection."""
+    """Return an issue as `path: message`; None if it is not one."""
     if not isinstance(item, dict) or not item.keys() <= _OF_AN_ISSUE:
         return None
     place = next((item[name] for name in _ISSUE_PLACES if name in item), None)
-    why = next((item[name] for name in _ISSUE_TEXTS if isinstance(item.get(name), str)), "")
-    if place is None or not why or not (isinstance(place, list) or rejects_value(why)):
+    message = next((item[name] for name in _ISSUE_TEXTS if isinstance(item.get(name), str)), "")
+    if place is None or not message or not (isinstance(place, list) or rejects_value(message)):
         return None
     named = ".".join(map(str, place)) if isinstance(place, list) else str(place)
-    return f"{named}: {why}" if named else why
+    return f"{named}: {message}" if named else message

@@ -124,7 +124,7 @@ _FIRST_LABELS: Final = words("texts.first-labels")
 
 
 def _of_number(cut: Cut, stated: Stated) -> Evidence:
-    """Whether there are as many items as there are said to be, and what shows that one is one."""
+    """True if there are as many items as there are said to be, and what shows that one is one."""
     count = len(cut.parts)
     around = (*cut.above, *cut.between, *cut.below) if len(stated) > 1 else ()
     if count in stated[""] or any(count in stated.get(line.text, ()) for line in around):
@@ -174,7 +174,7 @@ _NAMED: Final = re.compile(r"[a-z0-9][\w.-]*:|\w+ #?\d+:|[^:]{1,60}[\d)]:")
 
 
 def _firsts(cut: Cut, inner: list[Part]) -> Evidence:
-    """Whether the labels that items begin with are those of fields."""
+    """True if the labels that items begin with are those of fields."""
     count, firsts = len(cut.parts), [part[0] for part in cut.parts]
     keys = labels(firsts)
     if cut.rule == "plain-lines":
@@ -205,7 +205,7 @@ _CODE_SHARE: Final = 3
 
 
 def _contents(cut: Cut, inner: list[Part]) -> Evidence:
-    """Whether items are prose or a program, and so parts of a document."""
+    """True if items are prose or a program, and so parts of a document."""
     count, firsts = len(cut.parts), [part[0] for part in cut.parts]
     if cut.rule == "plain-lines":
         marked = [line.kind in ("bullet", "number", "heading") for line in firsts]
@@ -245,7 +245,7 @@ _STEPS: Final = words("texts.parts")
 
 
 def _surroundings(cut: Cut) -> Evidence:
-    """Whether what stands around the items is a heading and closing words, and no more."""
+    """True if what stands around the items is a heading and closing words, and no more."""
     above = [line for line in cut.above if line.text]
     below = [line for line in cut.below if line.text and not _NONE.fullmatch(line.text)]
     yield "above", max(0, len(above) - MAX_HEADING)

@@ -147,7 +147,7 @@ class Member(NamedTuple):
 
 
 def _is_number(parts: tuple[str, ...]) -> bool:
-    """Whether a name is that of the number that a thing goes by: `trial_number`."""
+    """True if a name is that of the number that a thing goes by: `trial_number`."""
     return len(parts) == 2 and parts[1] == "number" and parts[0] not in MEMBERS.not_numbered
 
 
@@ -168,5 +168,5 @@ def member_of(name: str) -> Member:
 
 
 def is_of_list(member: Member) -> bool:
-    """Whether a member says something about a list, rather than about a thing."""
+    """True if a member says something about a list, rather than about a thing."""
     return member.is_paging or member.is_count or bool(member.number_of)

@@ -179,7 +179,8 @@ class Facts(msgspec.Struct, kw_only=True):
         if self.none_reported is None:
             text, english, many = self.text, self.english, self.call.wants_many
             is_none = text is not None and reports_nothing_found(text, wants_many=many)
-            if english is not None and not is_none and "\n" not in english.strip():
+            may_be_foreign = self.is_foreign or english is not text
+            if may_be_foreign and english and not is_none and "\n" not in english.strip():
                 is_none = reports_nothing_found(english, wants_many=many)
                 is_none = is_none or (many and self._is_foreign_none(english))
             self.none_reported = is_none

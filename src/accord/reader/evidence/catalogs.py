@@ -219,8 +219,11 @@ def expects_tools(facts: Facts) -> bool:
 
 def _begins_catalog(facts: Facts) -> bool:
     """True if a text begins with a heading of tools: `Available tools:`."""
-    texts = (facts.text or "", facts.english or "")
-    return any(phrases.tools_heading.match(each) for each in texts)
+    text, english = facts.text, facts.english
+    if text is None or english is None or "\n" not in text:
+        return False
+    is_heading = phrases.tools_heading.match(text) is not None
+    return is_heading or (english is not text and bool(phrases.tools_heading.match(english)))
 
 
 def kind_of_list(facts: Facts, found: Items | None) -> ResponseType:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from accord.reader import read
-from accord.reader.report import report, to_json
+from accord.reader.reading import report, to_json
 from commands import PEERS
 from http_peer import HttpServer
 from inspector.api_client import Api, inspecting

@@ -261,7 +261,7 @@ def print_reply(
 ) -> int:
     """Print the reply of a remote server as the options say; return the exit code."""
     from accord.reader import read
-    from accord.reader.report import to_json
+    from accord.reader.reading import to_json
 
     reading = read(reply.raw, tool, arguments)
     if options.json:

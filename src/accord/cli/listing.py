@@ -16,7 +16,7 @@ Row = tuple[str, str]
 
 def print_json(value: Any) -> None:
     """Print a value as indented JSON."""
-    from accord.reader.report import to_json  # slow to import
+    from accord.reader.reading import to_json  # slow to import
 
     print(visible(to_json(value, indent=2).decode(), keeps_lines=True), flush=True)
 

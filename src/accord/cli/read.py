@@ -18,7 +18,7 @@ from accord.cli.transcripts import write_readings
 from accord.cli.values import processes
 from accord.errors import ContractError
 from accord.reader import Reading
-from accord.reader.report import to_json
+from accord.reader.reading import to_json
 
 EXAMPLES: Final = """\
   accord read reply.json --tool discord_list_channels

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from accord.cli.terminal import visible
 from accord.reader import Reading
-from accord.reader.report import to_json
+from accord.reader.reading import to_json
 
 _GAP: Final = "  "
 _MIN_COLUMNS: Final = 40

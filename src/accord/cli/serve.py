@@ -300,7 +300,7 @@ def _serve_http(
     from accord.inspector.call_stats import CallStats
     from accord.inspector.local_target import LocalTarget
     from accord.inspector.page import InspectedServer, Page
-    from accord.reader.report import to_json
+    from accord.reader.reading import to_json
     from accord.serve.http import listen as http  # an extra: uvicorn
 
     stats = None if options.no_page else CallStats()

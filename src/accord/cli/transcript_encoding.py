@@ -12,7 +12,7 @@ from accord.cli.terminal import visible
 from accord.errors import ContractError
 from accord.integrations.columns import COLUMNS, LINE, row_of
 from accord.reader import Reading, read
-from accord.reader.report import report, to_json
+from accord.reader.reading import report, to_json
 
 Format = Literal["json", "table", "csv", "arrow"]
 """How readings are encoded; those for Parquet are encoded as Arrow first."""

@@ -5,7 +5,7 @@ from collections import deque
 from typing import Any, Final
 
 from accord.inspector.target import OnMessage
-from accord.reader.report import to_json
+from accord.reader.reading import to_json
 from accord.serve.http.exchange import Exchange
 
 _PAUSE: Final = 0.05  # seconds between two events

@@ -26,7 +26,7 @@ from accord.inspector.target import (
 )
 from accord.model.arguments import Checker
 from accord.profiles import profile_named
-from accord.reader.report import to_json
+from accord.reader.reading import to_json
 from accord.revisions import REVISIONS
 from accord.serve.flow_control import OutputGate
 from accord.serve.http.endpoints import PAGE_API

@@ -40,7 +40,7 @@ from accord.model.answer import FieldError
 from accord.model.arguments import Checker
 from accord.model.changes import KINDS
 from accord.profiles import PROFILES
-from accord.reader.report import to_json
+from accord.reader.reading import to_json
 from accord.revisions import NEWEST, REVISIONS
 from accord.serve.http.access import Noted
 from accord.telemetry import OutcomeLabel

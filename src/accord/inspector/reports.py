@@ -11,7 +11,7 @@ from accord.errors import PeerError
 from accord.model.answer import KINDS, Answer, Kind, Problem
 from accord.pages import following
 from accord.reader import Reading, read
-from accord.reader.report import report, to_json
+from accord.reader.reading import report, to_json
 from accord.serve.http.read_endpoint import unread
 from accord.serve.isolated import Busy, Stopped, run_isolated
 from accord.server.rendering import render

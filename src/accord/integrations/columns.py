@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, NamedTuple
 from accord.model.answer import Page
 from accord.model.plain import plain_json
 from accord.reader import Reading
-from accord.reader.report import to_json
+from accord.reader.reading import to_json
 
 Kind = Literal["integer", "flag", "text", "json", "texts"]
 Row = tuple[Any, ...]

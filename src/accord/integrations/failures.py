@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from accord.errors import ContractError
-from accord.reader.reading import LEVELS, Confidence, Reading
-from accord.reader.report import to_json
+from accord.reader.reading import LEVELS, Confidence, Reading, to_json
 
 _EXECUTING: Final = "Error executing "
 _FIELDS: Final = ("fields", "validation_errors", "validationErrors")

@@ -7,8 +7,7 @@ from accord.integrations.failures import failure_text, levels_from
 from accord.integrations.replies import Wire, media_of, rpc_error, shows_structure, wire_of
 from accord.model.content import text as text_block
 from accord.reader import Reading, read
-from accord.reader.reading import Confidence
-from accord.reader.report import to_json
+from accord.reader.reading import Confidence, to_json
 
 __all__ = ["AccordMCPServerStdio", "AccordMCPServerStreamableHttp", "ReadsReplies"]
 

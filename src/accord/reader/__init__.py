@@ -1,10 +1,11 @@
 """Reads any server's reply into one structure.
 
-`read` gives the order: `unwrap` takes off JSON-RPC and what clients put around a reply, `objects`
-and `messages` what frameworks do; `value` finds the value, in structure or text (`formats/`);
-`known_shapes` are those of Accord itself; `call` says what the tool does; `evidence/` looks for
-signs of each type, with the words of `lexicon/`, and `decision` weighs them; `items/` finds lists
-in text, `paging` the page. `reading` holds the result.
+`read` runs the steps. In reading order: `objects`, `unwrap` and `blocks` turn the input into a tool
+result or a payload; `value` finds the value in it, with `documents` (JSON in text), `indented`
+(YAML, TOON) and `known_shapes` (Accord's own); `collection` finds the main array; `call` classifies
+the call by the tool's name and arguments; `evidence/` looks for signs of each type and `decision`
+weighs them; `items/` finds lists in text; `lexicon/` has the words, `sentences` their use in
+sentences; `paging` finds the page. `reading` holds the result.
 """
 
 from accord.reader.decision import SOURCES

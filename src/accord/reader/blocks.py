@@ -1,4 +1,4 @@
-"""Content blocks: those of MCP, those of agent frameworks, and the names that SDKs give members."""
+"""Content blocks of MCP and of agent frameworks, and the SDKs' names of members."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -15,9 +15,9 @@ RESULT_NAMES: Final = {
     "request_state": "requestState",
     "meta": "_meta",
 }
-"""Names of a result's members in the dumps of the official SDK and of FastMCP, and on the wire."""
+"""Members of a result: names in dumps of the official SDK and FastMCP, and names on the wire."""
 BLOCK_NAMES: Final = {"mime_type": "mimeType", "last_modified": "lastModified", "meta": "_meta"}
-"""The names of members of blocks, of their resource and of their annotations."""
+"""Members of blocks, their resources and annotations: names in dumps, and on the wire."""
 _DUMPED: Final = frozenset(RESULT_NAMES) - {"meta"}
 _OF_A_DUMP: Final = frozenset({"structuredContent", "isError"})
 _KNOWN: Final = {*RESULT_NAMES, *RESULT_NAMES.values(), "content", "data"}
@@ -29,14 +29,14 @@ _BLOCKS: Final = {
     "resource": frozenset({"resource"}),
     "resource_link": frozenset({"uri"}),
 }
-"""Types of blocks; a block has one of these members."""
+"""The types of blocks, with members of which a block has one."""
 _NESTED: Final = frozenset({"resource", "annotations"})
 _TEXTS: Final = frozenset({"text", "input_text", "output_text", "text-plain"})
 _MEDIA: Final = frozenset({"image", "audio"})
 _ADDRESSES: Final = ("url", "uri", "image_url", "file_url", "file_id")
 _OF_A_TEXT: Final = frozenset({"type", "text", "annotations", "_meta", "meta", "id"})
 _HELD: Final = frozenset({"base64", "image_url", "file_data", "media_type", "_media_type"})
-"""One of these has the bytes of a medium in a framework's message, or tells of them."""
+"""Members with the bytes, the address or the type of a medium in a framework's message."""
 _OF_A_MEDIUM: Final = _HELD | {
     *("type", "kind", "id", "data", "mime_type", "url", "file_url", "file_id", "filename"),
     *("detail", "extras", "index", "identifier", "_identifier", "vendor_metadata"),
@@ -54,19 +54,19 @@ def is_block(block: Any) -> bool:
 
 
 def is_lone_text(value: Mapping[str, Any]) -> bool:
-    """True if an object is a text block and has nothing else."""
+    """True if an object is a text block with no other members."""
     return value.get("type") == "text" and "text" in value and value.keys() <= _OF_A_TEXT
 
 
 def is_foreign_block(value: Any) -> bool:
-    """True if an object is an image, audio or file as agent frameworks word it."""
+    """True if an object is an image, audio or file of an agent framework."""
     if not isinstance(value, dict) or not value.keys() <= _OF_A_MEDIUM:
         return False
     return not _HELD.isdisjoint(value) and block_of(value) is not None
 
 
 def with_wire_names(result: dict[str, Any], notes: Notes) -> dict[str, Any]:
-    """Return a tool result with the names of the wire, where it has those of an SDK's dump."""
+    """Return a tool result with names of an SDK's dump replaced by those of the wire."""
     content = result.get("content")
     if isinstance(content, list) and any(map(_is_odd, content)):
         result = {**result, "content": [_wire_block(each) for each in content]}
@@ -77,7 +77,7 @@ def with_wire_names(result: dict[str, Any], notes: Notes) -> dict[str, Any]:
         return result
     found = {name: each for name, each in result.items() if name not in names}
     if result.keys() >= _FASTMCP:
-        del found["data"]  # the structure once more, as objects
+        del found["data"]  # repeats the structure
     for name, wire in RESULT_NAMES.items():
         each = result[name] if name in names else None
         if each is not None and found.get(wire) is None:
@@ -89,7 +89,7 @@ def with_wire_names(result: dict[str, Any], notes: Notes) -> dict[str, Any]:
 
 
 def is_dump(value: Mapping[str, Any]) -> bool:
-    """True if an object without content blocks is a tool result in the names of a dump."""
+    """True if an object without content blocks is a dumped tool result."""
     content = value.get("content")
     if isinstance(content, list) and not content:
         return not _DUMPED.isdisjoint(value)
@@ -99,7 +99,7 @@ def is_dump(value: Mapping[str, Any]) -> bool:
 
 
 def _has_sdk_meta(result: Mapping[str, Any]) -> bool:
-    """True if `meta` is the SDK's name of `_meta`, not a member of the server's own."""
+    """True if `meta` is the SDK's name of `_meta`, not a member of the server."""
     meta = result["meta"]
     if meta is None:
         return True
@@ -116,7 +116,7 @@ def _is_odd(block: Any) -> bool:
 
 
 def _wire_block(block: Any) -> Any:
-    """Return a block with the names of the wire, and without members that are None."""
+    """Return a block with names of the wire, and without members that are None."""
     if not _is_odd(block):
         return block
     found = {name: each for name, each in block.items() if each is not None}
@@ -129,7 +129,7 @@ def _wire_block(block: Any) -> Any:
 
 
 def block_of(part: Any) -> dict[str, Any] | None:
-    """Return the content block that a part of a framework's message is; None if it is not one."""
+    """Return a part of a framework's message as a content block; None if it is not one."""
     if isinstance(part, str):
         return {"type": "text", "text": part}
     if not isinstance(part, dict):
@@ -146,7 +146,7 @@ def block_of(part: Any) -> dict[str, Any] | None:
 
 
 def _medium(part: Mapping[str, Any], kind: str) -> dict[str, Any] | None:
-    """Return an image, audio, a link or a file as a block, by where its bytes are."""
+    """Return an image, audio, link or file as a block, by the place of its bytes."""
     media_type = part.get("mime_type") or part.get("media_type") or part.get("mimeType")
     if kind == "binary":
         return _of_bytes(part.get("data"), media_type, None)
@@ -175,7 +175,7 @@ def _of_bytes(data: Any, media_type: Any, name: Any) -> dict[str, Any] | None:
 
 
 def _of_data_url(address: str) -> dict[str, Any] | None:
-    """Return the block of a `data:` URL with Base64."""
+    """Return the block of a Base64 `data:` URL; None for other URLs."""
     heading, comma, data = address.partition(",")
     if not comma or not heading.startswith("data:") or not heading.endswith(";base64"):
         return None
@@ -197,7 +197,7 @@ def sorted_content(content: Any, notes: Notes) -> tuple[list[str], list[Mapping[
     if type(content) is list and len(content) == 1 and type(content[0]) is dict:
         (block,) = content
         if block.get("type") == "text" and type(block.get("text")) is str:
-            return [block["text"]], []  # as nearly always
+            return [block["text"]], []  # the usual case
     texts: list[str] = []
     others: list[Mapping[str, Any]] = []
     for block in content if isinstance(content, list) else ():
@@ -221,7 +221,7 @@ def _as_text(text: Any, notes: Notes) -> str:
 
 
 def described(block: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A block without its bytes, and with their number."""
+    """Return a block with the number of its bytes instead of the bytes."""
     shown = {key: value for key, value in block.items() if key != "data"}
     data = block.get("data")
     if isinstance(data, str):

@@ -1,4 +1,4 @@
-"""JSON in text: whole, encoded twice, in a fence, among prose; and lists as Python shows them."""
+"""JSON in text: whole, encoded twice, in a fence, among prose; and Python literals."""
 
 import json
 import re
@@ -14,19 +14,19 @@ _OPENS: Final = re.compile(
     r"|(?P<guard>[a-z][\w-]{2,40}-[0-9a-f][0-9a-f-]{7,40}))>)[ \t]*+\n",
     re.M,
 )
-"""The line before a document: of a code block, a tag, or a mark around what a third party wrote.
+"""The line before a document: a code fence, a tag, or a mark of text of a third party.
 
-Such marks have a number, so that nothing within can close them: `<untrusted-data-3f9e51a6>`.
+Such marks have a number, so that the text cannot close them: `<untrusted-data-3f9e51a6>`.
 """
 _FENCE_END: Final = re.compile(r"```[ \t]*$", re.M)
 _STARTS: Final = re.compile(r"(?:^[ \t]*|[:=][ \t]+|\uff1a[ \t]*)(?=[\[{])", re.M)
-"""Where a document may begin: on a line of its own, or behind a label."""
+"""Where a document may begin: at the start of a line, or after a label."""
 _BEFORE_NOTHING: Final = "\n: \uff1a"
-"""What stands before a list without items."""
+"""Characters before an empty list."""
 _REMARK: Final = re.compile(r"[ \t]*+[.;]?[ \t]*+(?:\([^()\[\]{}\n]{1,100}\))?[.]?")
-"""What may stand behind a document on its last line: `(showing all)`."""
+"""A remark after a document on its last line: `(showing all)`."""
 _SHOWN: Final = re.compile(r"\[?[{(\[]'")
-"""How a list or a dict begins as Python shows it."""
+"""The beginning of a Python literal of a list or dict."""
 _LINE_STARTS: Final = re.compile(r"^[ \t]*(?=[\[{])", re.M)
 _BETWEEN: Final = re.compile(r"\}[ \t]*\n\s*\{")
 _LINE_ENDS: Final = ("\n", "\r")
@@ -37,9 +37,9 @@ _LEAST_LABEL: Final = 4
 _MOST_NESTED: Final = 2
 
 Digs = Literal["", "json", "all"]
-"""What a text is searched for: nothing in a document of others, JSON in what a program printed."""
+"""The notations looked for in a text: none in other authors' documents, JSON in output, or all."""
 
-# What JSON becomes in memory: from this size on, objects and values are counted beforehand.
+# From this size on, objects and values are counted before JSON is decoded, to limit memory.
 LARGE: Final = 16_000_000
 _MOST_CONTAINERS: Final = 2_000_000
 _MOST_VALUES: Final = 16_000_000
@@ -59,7 +59,7 @@ class Found(NamedTuple):
 
 
 def parse_json(text: str, notes: Notes | None = None) -> tuple[bool, Any]:
-    """True if a text is one JSON document, and which."""
+    """Return whether a text is a JSON document, and its value."""
     stripped = text.strip()
     if not stripped or stripped[0] not in '{["-0123456789tfn':
         return False, None
@@ -79,13 +79,13 @@ def parse_json(text: str, notes: Notes | None = None) -> tuple[bool, Any]:
 
 
 def _is_too_much(text: str) -> bool:
-    """True if what a document holds would not fit in a gigabyte or so, by what it has at most."""
+    """True if a document may need more than about a gigabyte, by the most values it can have."""
     containers = text.count("{") + text.count("[")
     return containers > _MOST_CONTAINERS or text.count(",") > _MOST_VALUES
 
 
 def _parse_odd(text: str) -> tuple[bool, Any]:
-    """JSON that Python's own decoder takes: NaN, lone surrogates, bare control characters."""
+    """Parse JSON that only Python's decoder accepts: NaN, lone surrogates, control characters."""
     if text[0] not in "{[" or text[-1] not in "}]":
         return False, None
     try:
@@ -96,7 +96,7 @@ def _parse_odd(text: str) -> tuple[bool, Any]:
 
 
 def find_json(text: str, digs: Digs = "json") -> Found | None:
-    """The document that a text is or holds, if there is one that it is about."""
+    """Return the JSON document that a text is about; None if there is none."""
     if len(text) > LARGE and _is_too_much(text):
         return None
     found = marked(text, digs)
@@ -106,7 +106,7 @@ def find_json(text: str, digs: Digs = "json") -> Found | None:
 
 
 def document_in(text: str, digs: Digs) -> Found | None:
-    """Return the document that a text is in another notation than JSON, or holds."""
+    """Return the document that a text is in another notation, or the JSON in it."""
     for rule, notation, parse, modes in NOTATIONS:
         found, value = parse(text) if digs in modes else (False, None)
         if found:
@@ -115,7 +115,7 @@ def document_in(text: str, digs: Digs) -> Found | None:
 
 
 def marked(text: str, digs: Digs = "json") -> Found | None:
-    """The document in the only code block of a text, or between tags that say so: `<json>`."""
+    """Return the document in the only code block of a text, or between tags: `<json>`."""
     begin = _OPENS.search(text) if "```" in text or "</" in text else None
     if begin is None:
         return None
@@ -142,7 +142,7 @@ def marked(text: str, digs: Digs = "json") -> Found | None:
 
 
 def _several(text: str) -> Found | None:
-    """Objects one after the other, as lines or with blank lines between; words above and below."""
+    """Return consecutive objects, perhaps with blank lines between and prose above and below."""
     begin = None if _BETWEEN.search(text) is None else _LINE_STARTS.search(text)
     if begin is None or begin.end() > _LONGEST_PROSE:
         return None
@@ -153,7 +153,7 @@ def _several(text: str) -> Found | None:
         if value is None:
             break
         objects.append(value)
-        at = _BLANK.match(text, end).end()  # type: ignore[union-attr] # it matches nothing too
+        at = _BLANK.match(text, end).end()  # type: ignore[union-attr] # it also matches an empty text
     prose = f"{text[: begin.end()].strip()}\n{text[at:].strip()}".strip()
     if len(objects) < 2 or len(prose) > _LONGEST_PROSE:
         return None
@@ -161,7 +161,7 @@ def _several(text: str) -> Found | None:
 
 
 def _next_object(text: str, at: int) -> tuple[Any, int]:
-    """The object that begins here, and its end: on a line, JSON or as Python shows it, or JSON."""
+    """Return the object at a position, JSON or a Python literal on one line, and its end."""
     end = text.find("\n", at)
     line = text[at:] if end < 0 else text[at:end]
     if line.rstrip().endswith("}"):
@@ -176,7 +176,7 @@ def _next_object(text: str, at: int) -> tuple[Any, int]:
 
 
 def _among_prose(text: str) -> Found | None:
-    """A document with words above it, below it, or both."""
+    """Return a document with prose above it, below it, or both."""
     text = text.rstrip()
     may_be_shown = True
     for tries, start in enumerate(_STARTS.finditer(text)):
@@ -184,7 +184,7 @@ def _among_prose(text: str) -> Found | None:
         if tries >= _MOST_TRIES or at > _LONGEST_PROSE:
             return None
         if _recurs(text, at):
-            return None  # a member of each of several things
+            return None  # a field of each of several records
         value, end = _document_at(text, at)
         if end > at and _is_apart(text, start, value, end):
             prose = f"{text[:at].strip()}\n{text[end:].strip()}".strip()
@@ -193,7 +193,7 @@ def _among_prose(text: str) -> Found | None:
                 value, prose, f"JSON {how} prose", confidence="certain" if at else "likely"
             )
         if may_be_shown and text[at - 1] == "\n" and _SHOWN.match(text, at):
-            may_be_shown = False  # once, for it is long
+            may_be_shown = False  # tried once, since it is slow
             found, value = python_value(text[at:])
             if found:
                 how = "a Python value after prose"
@@ -202,7 +202,7 @@ def _among_prose(text: str) -> Found | None:
 
 
 def _recurs(text: str, at: int) -> bool:
-    """True if the label before a document comes again, perhaps with another number."""
+    """True if the label before a document recurs, perhaps with another number."""
     label = text[text.rfind("\n", 0, at) + 1 : at + 1]
     name = label.rstrip("[{:= \t")
     stem = name.rstrip("0123456789")
@@ -212,7 +212,7 @@ def _recurs(text: str, at: int) -> bool:
 
 
 def _document_at(text: str, at: int) -> tuple[Any, int]:
-    """The document that begins here, and its end; -1 if there is none."""
+    """Return the document at a position, and its end; -1 if there is none."""
     if text[-1] in "}]":
         try:
             return _decode(text[at:]), len(text)
@@ -225,7 +225,7 @@ def _document_at(text: str, at: int) -> tuple[Any, int]:
 
 
 def _is_apart(text: str, start: re.Match[str], value: Any, end: int) -> bool:
-    """True if words around a document are about it, rather than the text it is a part of."""
+    """True if the prose around a document is about it; else it is an example in the prose."""
     at, rest = start.end(), text[end:]
     if not rest:
         return value != [] or text[at - 1] in _BEFORE_NOTHING
@@ -238,7 +238,7 @@ def _is_apart(text: str, start: re.Match[str], value: Any, end: int) -> bool:
 
 
 def decoded_twice(value: Any) -> tuple[bool, Any]:
-    """A JSON string that holds a JSON document, and that document."""
+    """Return whether a value is a string with a JSON document, and the decoded value."""
     is_nested = False
     for _ in range(_MOST_NESTED):
         if not isinstance(value, str) or value.strip()[:1] not in ("{", "["):
@@ -250,7 +250,7 @@ def decoded_twice(value: Any) -> tuple[bool, Any]:
     return is_nested, value
 
 
-# Python's own notation
+# Python literals
 
 _LONGEST_SHOWN: Final = 10_000_000
 _TOKEN: Final = re.compile(
@@ -271,7 +271,7 @@ _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '
 
 
 def python_value(text: str) -> tuple[bool, Any]:
-    """A list or dict as Python shows it. It is translated, never evaluated."""
+    """Return whether a text is a Python list or dict, and its value; nothing is evaluated."""
     stripped = text.strip()
     if not 2 <= len(stripped) <= _LONGEST_SHOWN:
         return False, None
@@ -294,21 +294,21 @@ def python_value(text: str) -> tuple[bool, Any]:
 
 
 def _translated(token: re.Match[str]) -> str:
-    words = token[0]
+    text = token[0]
     match token.lastgroup:
         case "string":
-            quote = min(words.find("'") % len(words), words.find('"') % len(words))
-            return json.dumps(_ESCAPE.sub(_unescaped, words[quote + 1 : -1]))
-        case "call":  # a date, a decimal: what Python would write to make it
-            inner = words[words.index("(") + 1 : -1].strip("'\"")
-            return json.dumps(inner if words.startswith(("Decimal", "UUID")) else words)
-        case "object":  # of which Python shows no more
-            return json.dumps(words)
+            quote = min(text.find("'") % len(text), text.find('"') % len(text))
+            return json.dumps(_ESCAPE.sub(_unescaped, text[quote + 1 : -1]))
+        case "call":  # the repr of a date or a decimal
+            inner = text[text.index("(") + 1 : -1].strip("'\"")
+            return json.dumps(inner if text.startswith(("Decimal", "UUID")) else text)
+        case "object":  # a repr without data
+            return json.dumps(text)
         case "word":
-            return _WORDS.get(words, "null")
+            return _WORDS.get(text, "null")
         case "parenthesis":
-            return "[" if words == "(" else "]"
-    return words
+            return "[" if text == "(" else "]"
+    return text
 
 
 def _unescaped(escape: re.Match[str]) -> str:
@@ -323,4 +323,4 @@ NOTATIONS: Final = (
     ("python-value", "a Python value", python_value, ("", "json", "all")),
     ("toon", "TOON", toon_value, ("json", "all")),
 )
-"""Notations of whole texts beside JSON, and what a text that is in one is searched for."""
+"""Notations of whole texts other than JSON, with the `Digs` for which each is tried."""

@@ -1,8 +1,8 @@
 """Notations of indented lines: YAML as programs write it, and TOON.
 
 Token-Oriented Object Notation is JSON as indented lines, arrays with their length and columns.
-Words with a colon behind each label look much like YAML. So it takes what no prose has: names that
-are no words of a sentence, and a value that only a program writes or a block below a name.
+Prose with labels and colons looks much like YAML. A text counts as YAML only if its names are not
+words of a sentence, and it has a value that only a program writes, or a block below a name.
 """
 
 import re
@@ -21,12 +21,12 @@ _DOUBLE: Final = r'"(?:[^"\\]|\\.)*"'
 _OPENS: Final = re.compile(
     r"\s*(?:---\n)?(?:- )?(?:[a-z_][\w.-]{0,60}|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+):(?:[ ]|\n)"
 )
-_TELLING: Final = re.compile(
+_BY_PROGRAM: Final = re.compile(
     r"^[ ]*(?:- )?[\w.-]+:(?:[ ](?:true|false|null|\[\]|\{\})$|$)|^[A-Z]+(?:_[A-Z0-9]+)+: ", re.M
 )
-"""What only a program writes."""
+"""Lines that only a program writes."""
 _ARRAY: Final = re.compile(r"^[ \t]*(?:- )?[\w.\"-]*\[#?\d{1,9}[\t|,]?\](?:\{[^}\n]*\})?:", re.M)
-"""An array with its length: what no other notation than TOON has."""
+"""An array with its length, which only TOON has."""
 _YAML_MEMBER: Final = re.compile(r"(?P<key>[A-Za-z_][\w.-]{0,60}):(?:[ ]+(?P<value>\S.*))?")
 _TOON_MEMBER: Final = re.compile(
     rf"(?P<key>[\w.-]*|{_DOUBLE})"
@@ -35,7 +35,7 @@ _TOON_MEMBER: Final = re.compile(
 _CELL: Final = {
     mark: re.compile(rf"\s*({_DOUBLE}|[^{mark}]*)\s*(?:[{mark}]|$)") for mark in (",", "\t", "|")
 }
-"""A cell, by the mark behind it."""
+"""A cell, by the delimiter after it."""
 _PLAIN: Final = re.compile(r"(?![\[{&*!|>%@`\"'#])(?:(?! #).)*")
 _QUOTED: Final = re.compile(rf"'(?:[^']|'')*'|{_DOUBLE}")
 _FLOW: Final = re.compile(r"\[[^\[\]{}\"':#]*\]")
@@ -44,21 +44,21 @@ _TEXT_MARKS: Final = frozenset({"|", "|-", "|+", ">", ">-", ">+"})
 
 
 def yaml_value(text: str) -> tuple[bool, Any]:
-    """True if a text is in this notation, and the value that it stands for."""
+    """Return whether a text is YAML as programs write it, and its value."""
     first = text[:_MAX_NAME]
     if "\n" not in text or ":" not in first or (first[0].isupper() and "_" not in first):
-        return False, None  # as most texts are, and seen at once
+        return False, None  # quick, for most texts
     text = text.replace("\r\n", "\n")
     if len(text) > _MAX_YAML or "\n" not in text.strip():
         return False, None
-    if _OPENS.match(text) is None or _TELLING.search(text) is None:
+    if _OPENS.match(text) is None or _BY_PROGRAM.search(text) is None:
         return False, None
     found, value = _Lines(text.strip("\n").removeprefix("---\n")).read()
     return found and bool(value), value
 
 
 def toon_value(text: str) -> tuple[bool, Any]:
-    """True if a text is in this notation, and the value that it stands for."""
+    """Return whether a text is TOON, and its value."""
     if "]" not in text or ("]:" not in text and "}:" not in text):
         return False, None
     if _ARRAY.search(text) is None or text.lstrip()[:1] == "-":  # a list in Markdown
@@ -77,7 +77,7 @@ class _Line(NamedTuple):
 
 
 class _Lines:
-    """Lines of YAML, one after the other; none if one of them is too long."""
+    """A parser of lines of YAML; there are none if one is too long."""
 
     member = _YAML_MEMBER
     blanks: str | None = None
@@ -88,7 +88,7 @@ class _Lines:
         self.at = 0
 
     def read(self) -> tuple[bool, Any]:
-        """Return whether all lines are in the notation, and the value that they stand for."""
+        """Return whether all lines are in the notation, and their value."""
         try:
             value = self.block(0)
         except _OddError:
@@ -107,7 +107,7 @@ class _Lines:
         return line is not None and line.depth > depth
 
     def block(self, nested: int) -> Any:
-        """The mapping or sequence that begins here."""
+        """Parse the mapping or sequence at the current line."""
         line = self.next()
         if line is None or nested > _MAX_DEPTH:
             raise _OddError
@@ -141,11 +141,11 @@ class _Lines:
         return found
 
     def add(self, found: dict[str, Any], member: re.Match[str], depth: int, nested: int) -> None:
-        """Add the value of a member."""
+        """Parse the value of a member, and add it."""
         found[member["key"]] = self.value(member["value"] or "", depth, nested)
 
     def value(self, words: str, depth: int, nested: int) -> Any:
-        """What stands behind a name or a dash, or in the lines below it."""
+        """Parse a value after a name or a dash, or in the lines below it."""
         if words in _TEXT_MARKS:
             return self.text(depth, "\n" if words[0] == "|" else " ")
         below = self.next()
@@ -157,7 +157,7 @@ class _Lines:
         return _yaml_scalar(words)
 
     def text(self, depth: int, joint: str) -> str:
-        """The lines that are indented, as one text."""
+        """Return the indented lines as one text."""
         found: list[str] = []
         while self.at < len(self.lines):
             line = self.lines[self.at]
@@ -173,7 +173,7 @@ def _is_item(line: _Line) -> bool:
 
 
 class _Toon(_Lines):
-    """Lines of TOON, where a member may be an array with its length and columns."""
+    """A parser of lines of TOON, where a member may be an array with its length and columns."""
 
     member = _TOON_MEMBER
     blanks = " "
@@ -221,7 +221,7 @@ def _cells(words: str, mark: str) -> list[str]:
 
 
 def _scalar(words: str) -> Any:
-    """What JSON would read, or a string."""
+    """Return a JSON scalar, or the text if it is not one."""
     words = words.strip()
     if words[:1] in '"-0123456789' or words in ("true", "false", "null", "[]", "{}"):
         try:

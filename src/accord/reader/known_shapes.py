@@ -1,4 +1,4 @@
-"""What Accord itself sends: response-v2, the generic response, a Problem, data with details.
+"""Accord's own shapes: response-v2, the generic response, a Problem, data with details.
 
 `plain`, `bare` and `prose` send the details of an answer with its data, in one object or as
 sentences that end the text: `accord.profiles.details` writes both.
@@ -17,7 +17,7 @@ from accord.reader.documents import find_json, parse_json
 _TYPES: Final = frozenset(get_args(ResponseType))
 _ENVELOPE: Final = frozenset({"success", "data", "error", "meta"})
 _LEVELS: Final[dict[str, Severity]] = {"info": "info", "error": "error"}
-_TOLD: Final = frozenset(
+_NOT_METADATA: Final = frozenset(
     "version message wrapper pagination warnings warning_details partial truncated error".split()
 )
 """Members of `meta` of response-v2 that are not metadata."""
@@ -35,11 +35,11 @@ _PAGE_NAMES: Final = {
     "hasMore": "has_more",
     "nextOffset": "next_offset",
 }
-"""Fields of a page under the names that response-v2 and the generic response have for them."""
+"""The names of response-v2 and the generic response for fields of a page."""
 
 
 class Known(msgspec.Struct, kw_only=True):
-    """What a reply of a known shape says, part by part."""
+    """The parts of a reply in one of Accord's shapes."""
 
     shape: str
     value: Any = None
@@ -51,37 +51,37 @@ class Known(msgspec.Struct, kw_only=True):
     is_partial: bool = False
     is_truncated: bool = False
     failure: Mapping[str, Any] | None = None
-    """`code`, `message` and `details` of what went wrong."""
+    """The `code`, `message` and `details` of a failure."""
     metadata: dict[str, Any] = {}
 
 
 class Reply(msgspec.Struct, kw_only=True):
-    """A reply without its wrapping: an error, a tool result, or some payload."""
+    """An unwrapped reply: a JSON-RPC error, a tool result, or another payload."""
 
     error: Mapping[str, Any] | None = None
     """A JSON-RPC error."""
     result: dict[str, Any] | None = None
-    """A tool result: it has `content`, or structure."""
+    """A tool result, which has `content` or `structuredContent`."""
     payload: Any = None
-    """What is neither: a value, or a text."""
+    """A value or a text that is not an error or a tool result."""
     is_text: bool = False
-    """The payload is text as it came, not a JSON string."""
+    """True if the payload is plain text, not a decoded JSON string."""
     size: int | None = None
-    """The bytes of what is no text at all."""
+    """The number of bytes of a binary reply."""
     known: Known | None = None
-    """What an Answer or a Problem says; `result` then has the content blocks beside it."""
+    """The parts of an Answer or a Problem; `result` then has its content blocks."""
     tool: str | None = None
-    """The tool that a message of an agent framework names."""
+    """The tool named in a message of an agent framework."""
 
     @property
     def is_error(self) -> bool | None:
-        """What a tool result says of itself, if it says anything."""
-        said = None if self.result is None else self.result.get("isError")
-        return said if isinstance(said, bool) else None
+        """The `isError` of a tool result; None if it has none."""
+        flag = None if self.result is None else self.result.get("isError")
+        return flag if isinstance(flag, bool) else None
 
 
 def known_shape(value: Any) -> Known | None:
-    """Return what a payload says, if it has one of Accord's shapes."""
+    """Return the parts of a payload in one of Accord's shapes; None if it has another."""
     if not isinstance(value, dict):
         return None
     kind = value.get("responseType")
@@ -94,8 +94,8 @@ def known_shape(value: Any) -> Known | None:
 
 
 def problem_in(result: Mapping[str, Any]) -> Known | None:
-    """Return the failure whose whole Problem is in `_meta`, where Accord sends it."""
-    beside = said_beside(result) or {}
+    """Return the failure of a Problem in `_meta`, where Accord sends it."""
+    beside = accord_meta(result) or {}
     error, problem = beside.get("error"), beside.get("problem")
     if isinstance(error, dict) and isinstance(error.get("message"), str) and "details" in error:
         return Known(shape="problem", failure={"code": None} | error)
@@ -106,8 +106,8 @@ def problem_in(result: Mapping[str, Any]) -> Known | None:
     return Known(shape="problem", failure=failure)
 
 
-def said_beside(result: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return what Accord says in the `_meta` of a result."""
+def accord_meta(result: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return Accord's object in the `_meta` of a result."""
     meta = result.get("_meta")
     found = meta.get(META_KEY) if isinstance(meta, dict) else None
     return found if isinstance(found, dict) else None
@@ -127,32 +127,32 @@ def problem_details(problem: Any) -> dict[str, Any] | None:
     }
 
 
-def page_from(said: Any) -> Page | None:
-    """Return a page as Accord sends it in `_meta` and beside the text."""
+def page_from(members: Any) -> Page | None:
+    """Return the page in an object of Accord; None if it is not one."""
     try:
-        return None if said is None else msgspec.convert(said, Page)
+        return None if members is None else msgspec.convert(members, Page)
     except msgspec.ValidationError:
         return None
 
 
-def warnings_from(said: Any) -> Sequence[Notice]:
-    """Warnings, as objects or as sentences."""
+def warnings_from(value: Any) -> Sequence[Notice]:
+    """Return warnings that are objects or sentences."""
     notices: list[Notice] = []
-    for each in said if isinstance(said, list) else [] if said is None else [said]:
+    for each in value if isinstance(value, list) else [] if value is None else [value]:
         if isinstance(each, dict) and isinstance(each.get("message"), str):
             code, severity = each.get("code"), each.get("severity")
             level = _LEVELS.get(severity if isinstance(severity, str) else "", "warning")
-            notices.append(Notice(each["message"], None if code is None else said_of(code), level))
+            notices.append(Notice(each["message"], None if code is None else text_of(code), level))
         else:
-            notices.append(Notice(said_of(each)))
+            notices.append(Notice(text_of(each)))
     return tuple(notices)
 
 
-def said_of(value: Any) -> str:
+def text_of(value: Any) -> str:
     """Return any value as a text."""
     try:
         return str(value)
-    except (ValueError, RecursionError):  # a number or a nesting that Python will not show
+    except (ValueError, RecursionError):  # too many digits, or nested too deeply
         return f"a {type(value).__name__} that is too large to be shown"
 
 
@@ -161,19 +161,19 @@ def _envelope(value: Mapping[str, Any], meta: Mapping[str, Any]) -> Known:
     members = data if isinstance(data, dict) else {}
     inner = members.get("_meta")
     inner = inner if isinstance(inner, dict) else {}
-    own = members.get("_warnings")
+    listed = members.get("_warnings")
     known = Known(
         shape="response-v2",
         value=_unwrapped(data, meta.get("wrapper")),
-        message=_words(meta.get("message")),
+        message=_text_or_none(meta.get("message")),
         page=_page(meta.get("pagination")) or _page(inner.get("pagination", inner)),
         warnings=(
             *warnings_from(meta.get("warning_details") or meta.get("warnings")),
-            *warnings_from(own if isinstance(own, list) else None),
+            *warnings_from(listed if isinstance(listed, list) else None),
         ),
         is_partial=meta.get("partial") is True,
         is_truncated=meta.get("truncated") is True,
-        metadata={name: each for name, each in meta.items() if name not in _TOLD},
+        metadata={name: each for name, each in meta.items() if name not in _NOT_METADATA},
     )
     if data == {} and "wrapper" in meta and meta["wrapper"] is None:
         known.value = None
@@ -197,7 +197,7 @@ def _generic(value: Mapping[str, Any]) -> Known:
         value=_unwrapped(value.get("data"), wrapper),
         kind=value["responseType"],
         tool=value["toolName"],
-        message=_words(value.get("message")),
+        message=_text_or_none(value.get("message")),
         page=_generic_page(value.get("pagination"), value.get("summary")),
         warnings=warnings_from(warnings),
         is_partial=value.get("status") == "partial",
@@ -207,59 +207,59 @@ def _generic(value: Mapping[str, Any]) -> Known:
     known.metadata = {**metadata, **unknown}
     if value["responseType"] == "error":
         error = value.get("error")
-        said = error if isinstance(error, dict) else {}
+        members = error if isinstance(error, dict) else {}
         known.failure = {
-            "code": said.get("code"),
-            "message": said.get("message") or value.get("message"),
-            "details": said.get("details", {}),
+            "code": members.get("code"),
+            "message": members.get("message") or value.get("message"),
+            "details": members.get("details", {}),
         }
     return known
 
 
 def _unwrapped(data: Any, wrapper: Any) -> Any:
-    """Return the value that was put into an object, under the name that is said beside it."""
+    """Return the value in an object whose one member is named `wrapper`."""
     is_wrapped = isinstance(wrapper, str) and isinstance(data, dict) and data.keys() == {wrapper}
     return data[wrapper] if is_wrapped else data
 
 
-def _words(said: Any) -> str | None:
-    return said if isinstance(said, str) else None
+def _text_or_none(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
-def _page(said: Any) -> Page | None:
-    """Return a page by the members of an object that are what the fields of a page can be."""
-    if not isinstance(said, dict):
+def _page(value: Any) -> Page | None:
+    """Return the page in an object, from the members with valid values."""
+    if not isinstance(value, dict):
         return None
     fields: dict[str, Any] = {}
-    for member, each in said.items():
+    for member, each in value.items():
         name = str(_PAGE_NAMES.get(member, member))
         kind = _PAGE_TYPES.get(name)
         if kind is int and type(each) is float and each.is_integer():
             fields[name] = int(each)
         elif kind is str and type(each) is int:
-            fields[name] = said_of(each)
+            fields[name] = text_of(each)
         elif type(each) is kind:
             fields[name] = each
-    is_page = bool(fields) or said.keys() >= {"cursor", "has_more", "page_size"}
+    is_page = bool(fields) or value.keys() >= {"cursor", "has_more", "page_size"}
     return Page(**fields) if is_page else None
 
 
 def _generic_page(paging: Any, summary: Any) -> Page | None:
-    said: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     if isinstance(summary, dict):
-        said = {name: summary.get(name) for name in ("total", "hasMore")}
+        members = {name: summary.get(name) for name in ("total", "hasMore")}
     if isinstance(paging, dict):
-        said |= paging
+        members |= paging
         if isinstance(paging.get("nextOffset"), str):
-            said["cursor"] = paging["nextOffset"]
-    page = _page(said)
+            members["cursor"] = paging["nextOffset"]
+    page = _page(members)
     return Page() if page is None and isinstance(paging, dict) else page
 
 
 # Data with details
 
 MEMBER: Final = "_accord"
-"""The member of an object that has the details."""
+"""The member of an object that holds the details."""
 _DETAILS: Final = frozenset({"page", "warnings", "partial", "truncated"})
 _PAGE_FIELDS: Final = frozenset(Page.__struct_encode_fields__)
 _POSITION: Final = frozenset({"cursor", "nextOffset"})
@@ -267,14 +267,14 @@ _NOTICE: Final = frozenset({"message", "code", "severity"})
 
 
 class Detailed(NamedTuple):
-    """Data, and the details that stood with it."""
+    """Data, and the details sent with it."""
 
     data: Any
     details: Mapping[str, Any]
     is_wrapped: bool = False
     """True if the data was the member `result` of an object."""
     items: int | None = None
-    """How many items the data has, if sentences say so: it is then a list."""
+    """The number of items that sentences state: the data is then a list."""
 
     @property
     def plain(self) -> Any:
@@ -283,9 +283,9 @@ class Detailed(NamedTuple):
 
     @property
     def is_distinct(self) -> bool:
-        """True if the sentences are hardly of another author: they say how to continue, or a cut.
+        """True if only Accord writes such sentences: how to continue, or that data was cut.
 
-        Paragraphs such as `Warning: …` and `3 of 10 rows.` end the texts of others too.
+        Other authors also end texts with `Warning: …` or `3 of 10 rows.`.
         """
         page, warnings = self.details.get("page", {}), self.details.get("warnings", ())
         continues = page.get("hasMore") is True and not _POSITION.isdisjoint(page)
@@ -294,14 +294,14 @@ class Detailed(NamedTuple):
 
 
 def split_object(value: Any) -> Detailed | None:
-    """Return the data and details in a JSON value; None if it is not an object of both."""
+    """Return the data and details in an object; None if it does not have both."""
     if type(value) is not dict:
         return None
     inner = value.get(MEMBER)
     if type(inner) is dict:
         details = {name: each for name, each in inner.items() if name != MEMBER}
         data = {name: each for name, each in value.items() if name != MEMBER}
-        if MEMBER in inner:  # the data's own
+        if MEMBER in inner:  # a member of the data
             data[MEMBER] = inner[MEMBER]
         return Detailed(data, details) if _are_details(details) else None
     if len(value) < 2 or "result" not in value:
@@ -310,25 +310,25 @@ def split_object(value: Any) -> Detailed | None:
     return Detailed(value["result"], details, True) if _are_details(details) else None
 
 
-def _are_details(said: Mapping[str, Any]) -> bool:
-    if not said or not said.keys() <= _DETAILS:
+def _are_details(members: Mapping[str, Any]) -> bool:
+    if not members or not members.keys() <= _DETAILS:
         return False
-    is_flagged = said.get("partial", True) is True and said.get("truncated", True) is True
-    are_notices = "warnings" not in said or _are_notices(said["warnings"])
-    return is_flagged and are_notices and ("page" not in said or _is_page(said["page"]))
+    is_flagged = members.get("partial", True) is True and members.get("truncated", True) is True
+    are_notices = "warnings" not in members or _are_notices(members["warnings"])
+    return is_flagged and are_notices and ("page" not in members or _is_page(members["page"]))
 
 
-def _is_page(said: Any) -> bool:
-    return type(said) is dict and said.keys() <= _PAGE_FIELDS and page_from(said) is not None
+def _is_page(value: Any) -> bool:
+    return type(value) is dict and value.keys() <= _PAGE_FIELDS and page_from(value) is not None
 
 
-def _are_notices(said: Any) -> bool:
+def _are_notices(notices: Any) -> bool:
     return (
-        type(said) is list
-        and bool(said)
-        and all(type(each) is dict and "message" in each for each in said)
-        and all(each.keys() <= _NOTICE for each in said)
-        and all(type(part) is str for each in said for part in each.values())
+        type(notices) is list
+        and bool(notices)
+        and all(type(each) is dict and "message" in each for each in notices)
+        and all(each.keys() <= _NOTICE for each in notices)
+        and all(type(part) is str for each in notices for part in each.values())
     )
 
 
@@ -361,15 +361,15 @@ _WARNING: Final = re.compile(
 _FLAGS: Final = {"partial": "Part of the work failed.", "truncated": "The data is incomplete."}
 _TITLE: Final = "Page: "
 _FIRST: Final = frozenset("-0123456789PTW")
-"""First characters of such a paragraph."""
+"""First characters of a paragraph of details."""
 
 
-def split_words(text: str) -> Detailed | None:
-    """Return a text without its last paragraph, if that has the form of details in sentences.
+def split_sentences(text: str) -> Detailed | None:
+    """Return a text and the details in its last paragraph; None if that has another form.
 
-    The text of any author can end so: the caller decides whether it does.
+    Any text can end like this; the caller decides whether these are details.
     """
-    if "\n" not in text:  # which takes a fraction of the search for two
+    if "\n" not in text:  # faster than a search for two
         return None
     body, gap, paragraph = text.rpartition("\n\n")
     if not gap or paragraph[:1] not in _FIRST:
@@ -405,16 +405,16 @@ def _details_in(lines: list[str]) -> dict[str, Any] | None:
 
 def _notice(found: re.Match[str]) -> dict[str, Any]:
     code, severity, message = found.groups()
-    said = {"message": _unquoted(message), "code": code and _unquoted(code), "severity": severity}
-    return {name: each for name, each in said.items() if each is not None}
+    parts = {"message": _unquoted(message), "code": code and _unquoted(code), "severity": severity}
+    return {name: each for name, each in parts.items() if each is not None}
 
 
 def _unquoted(text: str) -> str:
     return msgspec.json.decode(text, type=str) if text[:1] == '"' else text
 
 
-def _decoded(said: str) -> Any:
-    return _unquoted(said) if said[:1] == '"' else int(said.replace(",", ""))
+def _decoded(text: str) -> Any:
+    return _unquoted(text) if text[:1] == '"' else int(text.replace(",", ""))
 
 
 def _page_in(line: str) -> dict[str, Any] | None:
@@ -424,11 +424,11 @@ def _page_in(line: str) -> dict[str, Any] | None:
     page: dict[str, Any] = {}
     position = len(_TITLE) if line.startswith(_TITLE) else 0
     while (part := _PART.match(line, position)) is not None:
-        for name, said in part.groupdict().items():
-            if said is None or name == "count":
+        for name, text in part.groupdict().items():
+            if text is None or name == "count":
                 continue
             if name not in ("more", "end"):
-                page[_FIELDS.get(name, name)] = _decoded(said)
+                page[_FIELDS.get(name, name)] = _decoded(text)
             if name in _HAS_MORE:
                 page["hasMore"] = _HAS_MORE[name]
         position = part.end()
@@ -443,26 +443,26 @@ def _page_in(line: str) -> dict[str, Any] | None:
 def details_after(
     text: str, result: Mapping[str, Any], digs: str, *, is_answer: bool
 ) -> Detailed | None:
-    """Return a text and the details that end it; None if its last paragraph is a part of it.
+    """Return a text and the details at its end; None if it ends without details.
 
-    Where `_meta` or the structure states details, it repeats them. In a text alone it stands behind
-    JSON, or says what others hardly say, or is all that follows one paragraph of an answer.
+    Details repeat those in `_meta` or the structure. Where neither has any, they follow JSON or one
+    paragraph of an answer, or are sentences that only Accord writes.
     """
-    words = split_words(text)
-    if words is None or result.get("isError") is True:  # a failure has no details
+    found = split_sentences(text)
+    if found is None or result.get("isError") is True:  # a failure has no details
         return None
     stated = _stated(result)
     if stated is None:
-        are_details = _ends_with_details(words, digs, is_answer=is_answer)
+        are_details = _ends_with_details(found, digs, is_answer=is_answer)
     else:
-        said = words.details
-        are_details = all(said.get(name) == (stated.get(name) or None) for name in _DETAILS)
-    return words if are_details else None
+        own = found.details
+        are_details = all(own.get(name) == (stated.get(name) or None) for name in _DETAILS)
+    return found if are_details else None
 
 
 def _stated(result: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the details that `_meta` or the structure states; None if there is neither."""
-    beside = said_beside(result)
+    """Return the details in `_meta` or the structure; None if there is neither."""
+    beside = accord_meta(result)
     if beside is not None:
         return beside
     structure = result.get("structuredContent")
@@ -472,15 +472,15 @@ def _stated(result: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return None if structure is None else {}
 
 
-def _ends_with_details(words: Detailed, digs: str, *, is_answer: bool) -> bool:
-    """True if the last paragraph of a text alone is the details of an answer."""
-    body = words.data
-    if words.is_distinct or parse_json(body)[0]:
+def _ends_with_details(found: Detailed, digs: str, *, is_answer: bool) -> bool:
+    """True if the last paragraph of a text without `_meta` and structure is details."""
+    body = found.data
+    if found.is_distinct or parse_json(body)[0]:
         return True
     if not digs:
         return False
     if body.rstrip()[-1:] in ("}", "]") and find_json(body) is not None:
         return True
-    if words.items is not None and body.rstrip().endswith("|"):  # a count of the rows of a table
+    if found.items is not None and body.rstrip().endswith("|"):  # a count of the rows of a table
         return True
     return is_answer and digs == "all" and "\n\n" not in body

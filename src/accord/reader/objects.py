@@ -1,7 +1,7 @@
 """Python objects as replies: results of SDKs and frameworks, exceptions, Answers.
 
-Objects are recognised by their members; no framework is imported. Nothing of an object runs but
-the properties that are its fields and its `model_dump`.
+Objects are recognised by their members; no framework is imported. Only properties of an object that
+are its fields and its `model_dump` run.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Mapping
@@ -33,10 +33,10 @@ _UNREAD: Final = (
 
 
 def fault_of(value: Any) -> str | None:
-    """Return what keeps a dict or list from being JSON, as far as its first containers show.
+    """Return why a dict or list is not JSON, by its first containers; None if it is.
 
-    It is "" for values that are converted without a word, and None for JSON. Containers that
-    hold one and the same other may be without end, however small they are.
+    It is "" for values that are converted without a finding. A container that occurs twice may
+    hold itself.
     """
     found, seen = [value], {id(value)}
     fault = None
@@ -76,7 +76,7 @@ def _is_json(value: Any) -> bool:
 
 
 def of_object(value: Any, notes: Notes) -> Any:
-    """Return the Reply that an object is, or the JSON that it stands for."""
+    """Return an object as a Reply, or as JSON."""
     kind = type(value)
     if kind in JSON_ATOMS:
         return value
@@ -95,7 +95,7 @@ def of_object(value: Any, notes: Notes) -> Any:
 
 
 def _of_members(members: dict[str, Any], notes: Notes) -> Any:
-    """Return the JSON of an object by its fields; those that are not its reply are left out."""
+    """Return the fields of an object as JSON, without those that are not part of the reply."""
     notes.rule("sdk-object")
     if "raw_item" in members and "output" in members:
         members = {name: members[name] for name in ("raw_item", "output")}
@@ -114,7 +114,7 @@ def _of_members(members: dict[str, Any], notes: Notes) -> Any:
 
 
 def _of_exception(error: BaseException, notes: Notes) -> Reply:
-    """Return the failure that an exception stands for."""
+    """Return an exception as a failed reply."""
     for _ in range(_DEEPEST_GROUP):
         if not isinstance(error, BaseExceptionGroup) or len(error.exceptions) != 1:
             break
@@ -131,7 +131,7 @@ def _of_exception(error: BaseException, notes: Notes) -> Reply:
 
 
 def _rpc_error(error: BaseException) -> dict[str, Any] | None:
-    """Return the JSON-RPC error that an SDK's exception holds."""
+    """Return the JSON-RPC error in an exception of an SDK; None if it has none."""
     held = attempt(getattr, error, "error")
     source = error if held is None else held
     found = {name: attempt(getattr, source, name) for name in ("code", "message", "data")}

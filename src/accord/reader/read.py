@@ -1,7 +1,7 @@
 """`read`: normalises a reply of any MCP server into one JSON shape, without an LLM.
 
 The steps, in order: unwrap the reply to a tool result or a payload; find the value in it; take a
-reply in a shape of Accord as it declares itself; for any other, gather the evidence and decide on
+reply in a shape of Accord with its declared type; for any other, gather the evidence and decide on
 the type; then items, message and page.
 """
 
@@ -36,7 +36,7 @@ from accord.reader.known_shapes import (
     page_from,
     problem_details,
     problem_in,
-    said_of,
+    text_of,
     warnings_from,
 )
 from accord.reader.paging import page_in_text, page_of, page_of_cut
@@ -46,16 +46,16 @@ from accord.reader.unwrap import is_passed_on, unwrap, unwrap_again
 from accord.reader.value import Value, find, of_payload
 
 _PREFIX: Final = re.compile(r"Error executing (?:tool )?(?:tool|[\w.-]{1,128}): ")
-"""What the official SDK puts before the message of an exception."""
+"""The prefix of the official SDK for the message of an exception."""
 _CODE: Final = re.compile(r"(?:MCP|RPC|JSON-RPC) error:? (?:code )?(-\d{3,6})\b")
 _NO_CODE: Final = "error"
 _NO_MESSAGE: Final = "The tool reported a failure"
 _MAX_GATEWAYS: Final = 3
-"""Results inside of results: gateways behind each other."""
+"""Levels of nested results, one for each gateway."""
 _MAX_SENTENCE: Final = 300
 """Characters of a sentence that becomes the message of an action."""
 _MAX_HEADINGS: Final = 6
-"""Lines above that sentence: headings, blank lines."""
+"""Lines in which that sentence is looked for."""
 _MARKUP: Final = " \t*_`#>"
 _LABEL: Final = re.compile(r"[\w *-]{1,40}:(?:\s|$)")
 _UNKNOWN: Final = "unknown"
@@ -64,7 +64,7 @@ _LISTS: Final = ("list", "tool_catalog")
 
 
 class _Request(msgspec.Struct):
-    """The call, the reply to it as it came, and the notes taken while it is read."""
+    """The call, the unchanged reply, and the notes on it."""
 
     tool: str | None
     arguments: Mapping[str, Any]
@@ -109,7 +109,7 @@ def read(
         request = _Request(tool, arguments or {}, Notes(), reply)
         try:
             unwrapped = unwrap_again(reply, request.notes)
-        except TypeError:  # it is JSON: the fault is the reader's
+        except TypeError:  # JSON: the error is in the reader
             raise error from None
         return _read(request, unwrapped)
 
@@ -190,7 +190,7 @@ def _content(request: _Request, reply: Reply) -> _Content:
 
 
 def _value(request: _Request, call: Call, reply: Reply) -> tuple[Value, bool | None]:
-    """Return the value of a reply and its `isError`: the innermost, if gateways wrapped it."""
+    """Return the value of a reply and its `isError`, of the innermost of nested results."""
     notes = request.notes
     digs: Digs = "" if call.gives_content else "json" if call.gives_printed else "all"
     is_answer = request.tool is not None and not call.gives_prose
@@ -204,7 +204,7 @@ def _value(request: _Request, call: Call, reply: Reply) -> tuple[Value, bool | N
         if type(inner) is not dict or "content" not in inner or not is_passed_on(inner):
             break
         is_own_failure = is_error is True and inner.get("isError") is not True
-        if is_own_failure or value.attachments or value.extras or value.beside:
+        if is_own_failure or value.attachments or value.extras or value.details:
             break
         notes.rule("result-in-result")
         is_error = Reply(result=inner).is_error
@@ -258,14 +258,14 @@ def _known(
     request.tool = request.tool or known.tool
     if is_error is not None and is_error != (known.failure is not None):
         request.notes.finding("isError contradicts the payload; the payload is used")
-    beside = value.beside
-    warnings = known.warnings or warnings_from(beside.get("warnings"))
+    details = value.details
+    warnings = known.warnings or warnings_from(details.get("warnings"))
     parts: dict[str, Any] = {
         "message": known.message,
-        "page": known.page or page_from(beside.get("page")),
+        "page": known.page or page_from(details.get("page")),
         "warnings": warnings,
-        "is_partial": known.is_partial or beside.get("partial") is True,
-        "is_truncated": known.is_truncated or beside.get("truncated") is True,
+        "is_partial": known.is_partial or details.get("partial") is True,
+        "is_truncated": known.is_truncated or details.get("truncated") is True,
         "metadata": dict(known.metadata) | _metadata(value, warnings),
     }
     origin = f"{value.origin}: {known.shape}"
@@ -281,7 +281,7 @@ def _failure_of(failure: Mapping[str, Any]) -> Failure:
     code, details = failure["code"], failure["details"]
     return Failure(
         code=code if isinstance(code, str | int | float) else _NO_CODE,
-        message=said_of(failure["message"] or _NO_MESSAGE),
+        message=text_of(failure["message"] or _NO_MESSAGE),
         details=details if isinstance(details, dict | str) else {"details": details},
     )
 
@@ -351,13 +351,13 @@ def _foreign(request: _Request, call: Call, value: Value, is_error: bool | None)
     else:
         content = _one(request, evidence, value, facts)
     notes.rules += against
-    beside = value.beside
-    if beside:
-        content.page = page_from(beside.get("page")) or content.page
-        content.warnings = warnings_from(beside.get("warnings"))
-        content.is_partial = content.is_partial or beside.get("partial") is True
-        content.is_truncated = beside.get("truncated") is True
-    if value.attachments or beside or value.extras:
+    details = value.details
+    if details:
+        content.page = page_from(details.get("page")) or content.page
+        content.warnings = warnings_from(details.get("warnings"))
+        content.is_partial = content.is_partial or details.get("partial") is True
+        content.is_truncated = details.get("truncated") is True
+    if value.attachments or details or value.extras:
         content.metadata = {**content.metadata, **_metadata(value, content.warnings)}
     return content
 
@@ -428,8 +428,8 @@ def _listed(request: _Request, evidence: Verdict, value: Value, facts: Facts) ->
 
 
 def _metadata(value: Value, warnings: Sequence[Notice]) -> dict[str, Any]:
-    """Return the free members of a reply; what the reader adds takes precedence over them."""
-    meta = value.beside.get("meta")
+    """Return the other members of a reply; those that the reader adds take precedence."""
+    meta = value.details.get("meta")
     metadata = dict(meta) if isinstance(meta, dict) else {}
     for name, each in value.extras.items():
         if not _repeats_value(name, each, value.value):

@@ -1,5 +1,6 @@
-"""The result of the reader: a Response with its origin, confidence and findings."""
+"""The result of the reader: a Response with its origin, confidence and findings; its JSON."""
 
+import json
 from collections.abc import Sequence
 from typing import Any, Final, Literal, TypeVar, overload
 
@@ -14,6 +15,7 @@ T = TypeVar("T")
 Confidence = Literal["certain", "likely", "guess"]
 LEVELS: Final[tuple[Confidence, ...]] = ("certain", "likely", "guess")
 LEVEL: Final = {name: level for level, name in enumerate(LEVELS)}
+_encode = msgspec.json.Encoder().encode
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,12 +117,12 @@ class Notes:
             self.level = max(self.level, LEVEL[confidence])
 
     def rule_within(self, name: str, confidence: Confidence = "certain") -> None:
-        """Add a detail of the last rule, unless it has the same name."""
+        """Add a detail of the last rule, unless its name is that of the rule."""
         if self.rules[-1] != name:
             self.rule(name, confidence)
 
     def adopt(self, others: "Notes") -> None:
-        """Add all notes of an attempt that succeeded."""
+        """Add the notes of an attempt that succeeded."""
         self.rules += others.rules
         self.findings += others.findings
         self.level = max(self.level, others.level)
@@ -151,3 +153,28 @@ class Notes:
             rules=self.rules,
             raw=raw,
         )
+
+
+# As JSON
+
+
+def report(reading: Reading) -> dict[str, Any]:
+    """Return the response of a reading with its origin, confidence, findings and rules."""
+    return {
+        "response": reading.response,
+        "origin": reading.origin,
+        "confidence": reading.confidence,
+        "findings": reading.findings,
+        "rules": reading.rules,
+    }
+
+
+def to_json(value: Any, *, indent: int | None = None) -> bytes:
+    """Encode a value as JSON, compact or indented; lone surrogates are escaped."""
+    try:
+        encoded = _encode(value)
+    except UnicodeEncodeError:
+        separators = (",", ":") if indent is None else None
+        plain = msgspec.to_builtins(value)
+        return json.dumps(plain, indent=indent, separators=separators).encode()
+    return encoded if indent is None else msgspec.json.format(encoded, indent=indent)

@@ -1,4 +1,4 @@
-"""Takes a reply out of what holds it: bytes, an object, JSON-RPC, a workflow tool, a message.
+"""Unwraps a reply: from bytes, an object, JSON-RPC, a workflow tool, a framework's message.
 
 Messages of agent frameworks are recognised by their members: LangChain's ToolMessage; ToolReturn,
 ToolReturnPart and RetryPromptPart of pydantic-ai; the output items of the OpenAI Agents SDK; tool
@@ -37,9 +37,9 @@ _WRITTEN: Final = (bytes, str, bytearray, memoryview)
 _MARKS: Final = frozenset(
     {"tool_call_id", "part_kind", "return_value", "raw_item", "call_id", "additional_kwargs"}
 )
-"""Every message has one of these members."""
+"""Members of which each message has one."""
 _MARKED: Final = _MARKS | RESULT_NAMES.keys()
-"""Members that a result of the wire does not have."""
+"""Members that a result on the wire does not have."""
 _UNUSUAL: Final = _MARKED | {"jsonrpc"}
 _decode: Final = msgspec.json.Decoder().decode
 _WRAPPINGS: Final = frozenset({"output", "response", "json"})
@@ -47,19 +47,19 @@ _BINARY_SHARE: Final = 0.05
 
 
 def unwrap(reply: Any, notes: Notes) -> Reply:
-    """Return a reply without what holds it."""
+    """Return a reply without its wrappings."""
     kind = type(reply)  # `isinstance` would ask the object for its `__class__`
     if not issubclass(kind, _WRITTEN):
-        return _from_object_held(reply, notes)
+        return _from_python(reply, notes)
     if issubclass(kind, str):
         return _from_text(str.__str__(reply), notes)
     return _from_bytes(bytes(reply), notes)
 
 
 def unwrap_again(reply: Any, notes: Notes) -> Reply:
-    """Return a reply that could not be read as it is: its values are converted first.
+    """Return a reply with its values converted to JSON first.
 
-    Raises TypeError for JSON, which can always be read as it is.
+    Raises TypeError if the reply is JSON already.
     """
     if issubclass(type(reply), _WRITTEN) or is_json(reply):
         raise TypeError("the reply is JSON already")
@@ -67,7 +67,7 @@ def unwrap_again(reply: Any, notes: Notes) -> Reply:
     return _from_value(as_plain(reply), notes, 0)
 
 
-def _from_object_held(reply: Any, notes: Notes) -> Reply:
+def _from_python(reply: Any, notes: Notes) -> Reply:
     """Unwrap decoded JSON, or an object of an SDK."""
     if type(reply) is dict or type(reply) is list:
         fault = fault_of(reply)
@@ -79,7 +79,7 @@ def _from_object_held(reply: Any, notes: Notes) -> Reply:
                 notes.rule("content-blocks", "likely")
                 return Reply(result=_result_of(reply, is_shown=True))
         return _from_value(reply, notes, 0)
-    raw = attempt(getattr, reply, "raw")  # as Accord's client keeps it
+    raw = attempt(getattr, reply, "raw")  # a result of Accord's client
     if type(raw) is bytes or type(raw) is str:
         return unwrap(raw, notes)
     found = of_object(reply, notes)
@@ -90,12 +90,12 @@ def _from_object_held(reply: Any, notes: Notes) -> Reply:
 
 
 def _from_bytes(raw: bytes, notes: Notes) -> Reply:
-    """Unwrap bytes: JSON, text in UTF-8 or nearly so, or neither."""
+    """Unwrap bytes: JSON, text that is mostly UTF-8, or binary."""
     if raw[:1] == b"{" and len(raw) <= LARGE:
         try:
             return _from_object(_decode(raw), notes, 0)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            pass  # it is looked at more closely
+            pass  # parsed more tolerantly below
     odd, zeros = 0, raw.count(0)
     try:
         text = raw.decode("utf-8-sig")
@@ -112,7 +112,7 @@ def _from_bytes(raw: bytes, notes: Notes) -> Reply:
 
 
 def _from_text(text: str, notes: Notes) -> Reply:
-    """Unwrap the JSON that a text is, also in a code fence; else the text is the payload."""
+    """Unwrap the JSON in a text, also in a code fence; else the text is the payload."""
     text = text.removeprefix("\ufeff")
     found, value = parse_json(text, notes)
     if found:
@@ -159,7 +159,7 @@ def _from_object(value: dict[str, Any], notes: Notes, depth: int) -> Reply:
 
 
 def _is_usual(result: Mapping[str, Any]) -> bool:
-    """True if a result has one text, as nearly always, and no names of a dump."""
+    """True for the usual result: one text block, and no names of a dump."""
     content = result.get("content")
     if type(content) is not list or len(content) != 1 or type(content[0]) is not dict:
         return False
@@ -168,7 +168,7 @@ def _is_usual(result: Mapping[str, Any]) -> bool:
 
 
 def _result(value: dict[str, Any], notes: Notes) -> Reply:
-    """A tool result, with the names of the wire."""
+    """Return a tool result with the names of the wire."""
     return Reply(result=with_wire_names(value, notes))
 
 
@@ -229,7 +229,7 @@ def _is_empty_result(value: Mapping[str, Any]) -> bool:
 
 
 def is_passed_on(value: Mapping[str, Any]) -> bool:
-    """True if a value is a tool result that a gateway passed on, of texts and nothing more."""
+    """True if a value is a tool result of only texts, as a gateway passes it on."""
     blocks = value.get("content")
     if not isinstance(blocks, list) or not blocks or not value.keys() <= _PASSED_ON:
         return False
@@ -252,15 +252,15 @@ _KINDS: Final = ("part_kind", "kind", "type")
 
 
 class _Shape(NamedTuple):
-    """The members that a message has, its kind if it has to be one of some, and its content."""
+    """The shape of a message: its members, its kinds (empty for any) and its content member."""
 
     members: frozenset[str]
     kinds: frozenset[str]
     content: str
     is_shown: bool
-    """The content is what a model is shown: texts and media, never data."""
+    """True if the content is for a model: texts and media, not data."""
     outcome: str
-    """The member that says whether the call failed."""
+    """The member with the outcome of the call."""
 
 
 def _shape(members: str, kinds: str, content: str, *, shown: bool, outcome: str = "") -> _Shape:

@@ -1,4 +1,4 @@
-"""The value in a tool result: its structure, or what its text holds, or its text."""
+"""Finds the value in a tool result: its structure, the data in its text, or its text."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -14,38 +14,38 @@ from accord.reader.documents import (
     marked,
     parse_json,
 )
-from accord.reader.known_shapes import details_after, said_beside, split_object
+from accord.reader.known_shapes import accord_meta, details_after, split_object
 from accord.reader.lexicon import MEMBERS
 from accord.reader.reading import Notes
 
 _ABSENT: Final = object()
 _MCP_OWN: Final = frozenset({"content", *RESULT_NAMES.values()})
 _OWN_MEMBERS: Final = "the result's own members"
-"""The origin of a value that is neither in `content` nor in `structuredContent`."""
+"""The origin of a value outside `content` and `structuredContent`."""
 ASKING: Final = "input_required"
-"""The `resultType` of a result that asks for something before it goes on."""
-_ASKED: Final = ("resultType", "inputRequests", "requestState")
+"""The `resultType` of a result that requests input first."""
+_REQUESTING: Final = ("resultType", "inputRequests", "requestState")
 
 
 class Value(msgspec.Struct, kw_only=True):
-    """What was found, where, and what stands beside it."""
+    """A value, its origin, and what the reply has beside it."""
 
     value: Any = None
     is_text: bool = False
-    """The value is text that holds nothing else."""
+    """True if the value is plain text."""
     message: str | None = None
     """Prose around the value."""
     origin: str = ""
-    beside: Mapping[str, Any] = {}
+    details: Mapping[str, Any] = {}
     """Details of an answer of Accord: page, warnings, partial, truncated."""
     attachments: Sequence[Mapping[str, Any]] = ()
     """Images, audio, links and resources, without their bytes."""
     extras: Mapping[str, Any] = {}
     """Members of the result that MCP does not know."""
     texts: Sequence[str] = ()
-    """The texts, where there are several and the value is all of them."""
+    """The text blocks, if there are several and the value is all of them."""
     prose: str | None = None
-    """The whole text that the value was found in, where there is more to it than the value."""
+    """The text around the value, including it; None if there is none."""
 
 
 def find(
@@ -56,41 +56,41 @@ def find(
     is_answer: bool = True,
     where: str = "content[0].text",
 ) -> Value:
-    """Return the value of a tool result, as far as its text is searched for one.
+    """Return the value of a tool result; `digs` limits the search in its text.
 
-    `is_answer` means that the text is the tool's own, not a document that it gives; `where` is
-    the origin of an only text.
+    `is_answer`: the tool wrote the text, rather than returned a document. `where` is the origin of
+    a single text.
     """
     texts, others = sorted_content(result.get("content"), notes)
     meta, structure = result.get("_meta"), result.get("structuredContent")
-    beside = said_beside(result)
-    words = details_after(texts[0], result, digs, is_answer=is_answer) if texts else None
-    if words is not None:
-        texts[0] = words.data
-        digs = digs if words.items is None else digs or "json"  # a list, whatever the tool gives
+    details = accord_meta(result)
+    found = details_after(texts[0], result, digs, is_answer=is_answer) if texts else None
+    if found is not None:
+        texts[0] = found.data
+        digs = digs if found.items is None else digs or "json"  # a list, even in a document
     extras = _unknown_members(result)
     if "inputRequests" in result and result.get("resultType") == ASKING:
-        asked = {name: result[name] for name in _ASKED if name in result}
-        value = Value(value=asked, origin=_OWN_MEMBERS)
+        request = {name: result[name] for name in _REQUESTING if name in result}
+        value = Value(value=request, origin=_OWN_MEMBERS)
     elif structure is not None:
         value = _of_structure(structure, texts, notes, digs, is_wrapped=_is_marked(meta))
     elif texts:
         value = _of_texts(texts, notes, digs, where)
-        value = _without_details(value) if words is None else value
+        value = _without_details(value) if found is None else value
     else:
         value = _without_text(extras, notes, has_others=bool(others))
     value.value = _opened(value.value, digs)
     if digs and len(others) == 1 and (value.is_text or (not texts and value.value is None)):
         value = _of_resource(others[0], value, notes)
-    if beside is not None:
-        value.beside = beside
-    elif words is not None and not value.beside:
-        value.beside = words.details
+    if details is not None:
+        value.details = details
+    elif found is not None and not value.details:
+        value.details = found.details
     if others:
         value.attachments = [described(each) for each in others]
     if extras and value.origin != _OWN_MEMBERS:
-        found = split_object(extras)
-        value.extras = extras if found is None else found.plain
+        split = split_object(extras)
+        value.extras = extras if split is None else split.plain
     return value
 
 
@@ -101,7 +101,7 @@ def _unknown_members(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_text(extras: dict[str, Any], notes: Notes, *, has_others: bool) -> Value:
-    """Return the members that a result without text and structure has at its root, if any."""
+    """Return the value of a result without text and structure: its other members."""
     if has_others:
         return Value(origin="content: no text")
     if extras:
@@ -113,7 +113,7 @@ def _without_text(extras: dict[str, Any], notes: Notes, *, has_others: bool) -> 
 def of_payload(
     payload: Any, is_text: bool, notes: Notes, *, digs: Digs = "all", is_answer: bool = True
 ) -> Value:
-    """Return the value of what came without a tool result around it; see `find`."""
+    """Return the value of a payload that is not in a tool result; see `find`."""
     if is_text:
         text = {"content": [{"type": "text", "text": payload}]}
         return find(text, notes, digs=digs, is_answer=is_answer, where="the text")
@@ -129,7 +129,7 @@ def of_payload(
 
 
 def _opened(value: Any, digs: Digs) -> Any:
-    """Return an object with the document that a member of its holds as a string."""
+    """Return an object with JSON documents in its members decoded."""
     if not digs or type(value) is not dict or MEMBERS.holders.isdisjoint(value):
         return value
     opened = {}
@@ -143,17 +143,17 @@ def _opened(value: Any, digs: Digs) -> Any:
 
 
 def _is_marked(meta: Any) -> bool:
-    """True if FastMCP has put the result into an object."""
+    """True if FastMCP wrapped the result in an object."""
     mark = meta.get("fastmcp") if isinstance(meta, dict) else None
     return isinstance(mark, dict) and mark.get("wrap_result") is True
 
 
 def _without_details(value: Value) -> Value:
-    """Take the details of an answer of Accord out of the object that has both."""
+    """Return a value without the details of an answer of Accord, which `details` then has."""
     found = split_object(value.value)
     if found is None:
         return value
-    value.value, value.beside = found.data, found.details
+    value.value, value.details = found.data, found.details
     if isinstance(found.data, str):
         is_document, value.value = decoded_twice(found.data)
         value.is_text = not is_document
@@ -166,19 +166,19 @@ def _without_details(value: Value) -> Value:
 def _of_structure(
     structure: Any, texts: list[str], notes: Notes, digs: Digs, *, is_wrapped: bool
 ) -> Value:
-    """Return a structure, or the value that an SDK or Accord has put into it."""
+    """Return the value of a structure, without the wrapper of an SDK or Accord."""
     details = split_object(structure)
     if details is not None:
         structure, is_wrapped = details.plain, details.is_wrapped
     notes.rule("structured")
     value = Value(value=structure, origin="structuredContent")
     if details is not None:
-        value.beside = details.details
+        value.details = details.details
     is_object = isinstance(structure, dict)
     is_sole = is_object and structure.keys() == {"result"}
     inner = structure["result"] if is_sole else _ABSENT
     if texts and _are_blocks(structure if inner is _ABSENT else inner, texts):
-        return _without_details(_of_texts(texts, notes, digs))  # the blocks once more, by mistake
+        return _without_details(_of_texts(texts, notes, digs))  # it repeats the blocks
     text = _without_details(_of_texts(texts, Notes(), digs)) if texts else None
     if inner is not _ABSENT and (is_wrapped or _repeats(text, texts, inner)):
         notes.rule("result-wrapper")
@@ -201,14 +201,14 @@ def _of_structure(
 
 
 def _are_blocks(value: Any, texts: list[str]) -> bool:
-    """True if a structure is the block of the text once more, or its `result` is a list of some."""
+    """True if a structure repeats the text block, or is a list of blocks."""
     if isinstance(value, list):
         return bool(value) and all(map(is_block, value))
     return type(value) is dict and value.get("type") == "text" and value.get("text") in texts
 
 
 def _repeats(text: Value | None, texts: list[str], inner: Any) -> bool:
-    """True if the texts have the value of the structure once more, as SDKs word it."""
+    """True if the texts repeat the value of the structure, as SDKs write it."""
     if text is None:
         return bool(inner == [])  # a list of no items has no text
     if text.value == inner and type(text.value) is type(inner):
@@ -225,7 +225,7 @@ def _repeats(text: Value | None, texts: list[str], inner: Any) -> bool:
 
 
 def _of_texts(texts: list[str], notes: Notes, digs: Digs, where: str = "content[0].text") -> Value:
-    """Return the value of texts: of the only one, an item each, or the document that one is."""
+    """Return the value of texts: that of a single one, one item each, or one document."""
     if len(texts) == 1:
         return _of_text(texts[0], where, notes, digs)
     values = [_document(text) for text in texts]
@@ -233,19 +233,19 @@ def _of_texts(texts: list[str], notes: Notes, digs: Digs, where: str = "content[
     if len(objects) == len(texts):
         notes.rule("block-per-item")
         return Value(value=objects, origin="content[*].text: one JSON object each")
-    told = [i for i, value in enumerate(values) if value is not None]
-    words = [text for text, value in zip(texts, values, strict=True) if value is None]
-    if len(told) == 1:
+    places = [i for i, value in enumerate(values) if value is not None]
+    prose = [text for text, value in zip(texts, values, strict=True) if value is None]
+    if len(places) == 1:
         notes.rule("json-among-blocks", "likely")
-        origin = f"content[{told[0]}].text: JSON"
-        return Value(value=values[told[0]], message="\n".join(filter(None, words)), origin=origin)
-    is_most = len(told) > len(words) or (len(told) == len(words) and _are_alike(objects))
-    if len(objects) == len(told) and is_most:
+        origin = f"content[{places[0]}].text: JSON"
+        return Value(value=values[places[0]], message="\n".join(filter(None, prose)), origin=origin)
+    is_most = len(places) > len(prose) or (len(places) == len(prose) and _are_alike(objects))
+    if len(objects) == len(places) and is_most:
         notes.rule("block-per-item", "likely")
         origin = "content[*].text: JSON objects"
-        return Value(value=objects, message="\n".join(words), origin=origin)
+        return Value(value=objects, message="\n".join(prose), origin=origin)
     text = "\n".join(texts)
-    document = find_json(text) if digs and not told else None  # `Users: […]`
+    document = find_json(text) if digs and not places else None  # `Users: […]`
     if document is not None:
         notes.rule("json-among-blocks", "likely")
         return Value(
@@ -259,24 +259,24 @@ def _of_texts(texts: list[str], notes: Notes, digs: Digs, where: str = "content[
 
 
 def _are_alike(objects: list[dict[str, Any]]) -> bool:
-    """True if most members of each have the names that those of the first have, as items do."""
+    """True if most names of members of each object are those of the first."""
     first = objects[0].keys() if objects else set()
     return all(2 * len(first & each.keys()) > len(first | each.keys()) for each in objects)
 
 
 def _document(text: str) -> Any:
-    """Return the object or list that a text is, if it is one."""
+    """Return the JSON object or list in a text; None if it is something else."""
     found, value = parse_json(text)
     return value if found and isinstance(value, dict | list) else None
 
 
 def _of_resource(block: Mapping[str, Any], text: Value, notes: Notes) -> Value:
-    """Return the JSON that is embedded as a resource beside a text that shows it otherwise."""
+    """Return the JSON of an embedded resource beside a text, else the text."""
     resource = block.get("resource")
     if not isinstance(resource, dict) or "json" not in str(resource.get("mimeType")):
         return text
-    words = resource.get("text")
-    value = _document(words) if isinstance(words, str) else None
+    inner = resource.get("text")
+    value = _document(inner) if isinstance(inner, str) else None
     if value is None:
         return text
     notes.rule("json-resource", "likely")
@@ -287,7 +287,7 @@ def _of_resource(block: Mapping[str, Any], text: Value, notes: Notes) -> Value:
 
 
 def _of_text(text: str, where: str, notes: Notes, digs: Digs) -> Value:
-    """Return what a text stands for in the first notation that it is in, or the text."""
+    """Return the value of a text in the first notation that parses, else the text."""
     found, value = parse_json(text, notes)
     if found:
         return _of_json(value, where, notes, digs)
@@ -308,7 +308,7 @@ def _of_text(text: str, where: str, notes: Notes, digs: Digs) -> Value:
 
 
 def _of_json(value: Any, where: str, notes: Notes, digs: Digs) -> Value:
-    """Return a document; of one that is only a string, the document in that."""
+    """Return the value of a JSON document; of a string, the document in it."""
     is_nested, value = decoded_twice(value)
     if not is_nested and digs and isinstance(value, str) and marked(value, digs) is not None:
         return _of_text(value, where, notes, digs)

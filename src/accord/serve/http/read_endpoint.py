@@ -8,7 +8,7 @@ import msgspec
 from accord.model.answer import Notice
 from accord.model.response import Response as Generic
 from accord.reader import Reading, read
-from accord.reader.report import report, to_json
+from accord.reader.reading import report, to_json
 from accord.serve.http.request import refuse
 from accord.serve.http.response import Response, refused
 from accord.serve.isolated import Busy, Stopped, run_isolated

@@ -34,21 +34,21 @@ __all__ = [
 ]
 
 _LONGEST: Final = 1_000_000
-"""Characters of a text that is looked at."""
+"""Characters of a text in which items are looked for."""
 _COUNT_LINES_BELOW: Final = 3
-"""Lines at the end that may say how many items there are."""
+"""Lines at the end that may state the number of items."""
 _QUANTITY: Final = words("members.quantity")
 _TEXT_FENCES: Final = words("texts.fences") | {""}
 _BULLETS: Final = ("- ", "* ", "• ")
 
 
 def states_count(items: Items) -> bool:
-    """True if the words around some items say how many they are."""
+    """True if the text around items states their number."""
     return len(items.items) in items.numbers
 
 
 def counts_asked(arguments: Mapping[str, Any]) -> set[int]:
-    """Return how many things the arguments of a call ask for, if several."""
+    """Return the numbers of items that arguments request, if more than one."""
     return {
         each
         for name, each in arguments.items()
@@ -57,7 +57,7 @@ def counts_asked(arguments: Mapping[str, Any]) -> set[int]:
 
 
 def find_items(text: str, *, wants_list: bool = False, blocks: Sequence[str] = ()) -> Items | None:
-    """Return the items of a text that is clearly a list. A tool that lists has less to prove."""
+    """Return the items of a text that is a list; a tool that lists needs less evidence."""
     if len(text) > _LONGEST or not text.strip():
         return None
     if not wants_list and "\n" not in text and text.lstrip()[0] not in "[<*":
@@ -73,12 +73,12 @@ def find_items(text: str, *, wants_list: bool = False, blocks: Sequence[str] = (
     if found is not None:
         return found
     plain = _unfenced(whole) if wants_list and "```" in text else whole
-    told, advice = split_advice([line.rstrip() for line in plain])
-    lines = tokens(told)
+    body, advice = split_advice([line.rstrip() for line in plain])
+    lines = tokens(body)
     stated = _stated(lines, advice)
-    if wants_list and stated[""] == {0} and len(advice) == sum(map(bool, told)) == 1:
-        found = Items([], told[0], "", "columns")
-    elif any(told):
+    if wants_list and stated[""] == {0} and len(advice) == sum(map(bool, body)) == 1:
+        found = Items([], body[0], "", "columns")
+    elif any(body):
         found = tables.find(text, lines, wants_list)
         found = found or best_cut(lines, stated, each_block, wants_list=wants_list)
     if found is None or not advice:
@@ -88,7 +88,7 @@ def find_items(text: str, *, wants_list: bool = False, blocks: Sequence[str] = (
 
 
 def _plain_bullets(lines: list[str]) -> Items | None:
-    """Return the items of a heading and bullets with nothing to them, as most short lists are."""
+    """Return the items of a plain list, the usual case: a heading and one line for each bullet."""
     mark = lines[1][:2] if len(lines) > 2 else ""
     if mark not in _BULLETS or lines[0][-1:] != ":":
         return None
@@ -101,7 +101,7 @@ def _plain_bullets(lines: list[str]) -> Items | None:
 
 
 def _unfenced(lines: list[str]) -> list[str]:
-    """Return lines without the marks of the one block of text around all but a heading."""
+    """Return lines without the fences of a code block around all lines but a heading."""
     marks = [at for at, line in enumerate(lines) if line.startswith("```")]
     if len(marks) != 2 or marks[0] > 2 or marks[1] < len(lines) - 2:
         return lines
@@ -111,9 +111,9 @@ def _unfenced(lines: list[str]) -> list[str]:
 
 
 def _stated(lines: Sequence[Line], advice: Sequence[str]) -> dict[str, set[int]]:
-    """Return the lines above and below that say how many items there are, with the numbers.
+    """Return the lines near the top and the end that state counts, with the counts.
 
-    Those that the closing remarks say are under an empty text.
+    Those in the closing remarks are under an empty text.
     """
     around = (*lines[:COUNT_LINES], *lines[-_COUNT_LINES_BELOW:])
     texts = (line.text for line in around if line.kind not in ("bullet", "number"))
@@ -122,7 +122,7 @@ def _stated(lines: Sequence[Line], advice: Sequence[str]) -> dict[str, set[int]]
 
 
 def _block_each(blocks: Sequence[str]) -> list[Cut]:
-    """Take each text block for an item, perhaps below their heading, and above advice."""
+    """Return cuts with a text block for each item, also with the first as heading."""
     parts = [tokens(block.strip().splitlines()) for block in blocks if not is_advice(block)]
     below = [line for block in blocks if is_advice(block) for line in tokens(block.splitlines())]
     if len(parts) < 2 or not all(parts):

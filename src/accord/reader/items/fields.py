@@ -1,4 +1,4 @@
-"""What a text says of one thing: a record of labelled lines, or a tool with what it takes."""
+"""Texts about one thing as objects: a record of labelled lines, or a tool."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,18 +11,18 @@ from accord.reader.lexicon.phrases import lines_of
 _LONGEST: Final = 20_000
 """Characters of a text that is one record."""
 _FEWEST_FIELDS: Final = 2
-"""Labels that a sentence with a colon in it does not have."""
+"""Fewest labels of a record; a sentence with a colon has one."""
 _NO_RECORD: Final = words("texts.no-record")
 
 
 def record_in(text: str) -> tuple[dict[str, Any], str] | None:
-    """Return the object that labelled lines are, and their heading; None if there is more.
+    """Return labelled lines as an object, and their heading; None if there is other text.
 
-    Lines that are indented go on with the field above them.
+    Indented lines continue the field above them.
     """
     whole = lines_of(text.strip()) if len(text) <= _LONGEST and ":" in text else None
-    told, advice = split_advice(whole or [])
-    lines = [line for line in tokens(told) if line.text and line.kind != "rule"]
+    body, advice = split_advice(whole or [])
+    lines = [line for line in tokens(body) if line.text and line.kind != "rule"]
     heading = lines.pop(0) if lines and not _field(lines[0])[1] else None
     found: dict[str, list[str]] = {}
     for line in lines:
@@ -42,7 +42,7 @@ def record_in(text: str) -> tuple[dict[str, Any], str] | None:
 
 
 def _field(line: Line) -> tuple[str, str]:
-    """Return the label of a line, and what stands behind it; two empty texts if it has none."""
+    """Return the label of a line and the text after it; two empty texts if it has none."""
     label = LABEL.fullmatch(line.words) if line.kind in ("text", "bullet") else None
     return ("", "") if label is None else (plain_key(label[1]), (label[2] or "").strip())
 
@@ -53,16 +53,16 @@ _NAME: Final = r"[`*_]{0,3}(?P<name>[A-Za-z_][\w./:-]{0,80})[`*_]{0,3}"
 _TOOL: Final = re.compile(
     rf"{_NAME}(?P<takes>\s?\([^()\n]{{0,200}}\))?"
     r"(?:\s`[^`\n]{0,80}`)?(?:\s->\s[\w\[\], .|]{1,60})?"
-    r"(?:[`*_]{0,3}(?:\s{0,4}[:\u2013\u2014-]\s|\s{1,4}[=-]>\s|[ ]{2})\s*(?P<told>.*))?",
+    r"(?:[`*_]{0,3}(?:\s{0,4}[:\u2013\u2014-]\s|\s{1,4}[=-]>\s|[ ]{2})\s*(?P<description>.*))?",
     re.S,
 )
 _PARAMETER: Final = re.compile(
-    r"[`*_]{0,3}(?P<name>[A-Za-z_]\w{0,60})[`*_]{0,3}(?P<note>\s?\([^()\n]{0,80}\))?(?::[`*_]{0,3}\s*(?P<told>.*))?"
+    r"[`*_]{0,3}(?P<name>[A-Za-z_]\w{0,60})[`*_]{0,3}(?P<note>\s?\([^()\n]{0,80}\))?(?::[`*_]{0,3}\s*(?P<description>.*))?"
 )
 _ANNOTATION: Final = re.compile(r"[:=].*", re.S)
 """The type or the default of a parameter."""
-_TAKES: Final = words("texts.tool-takes")
-_SAYS: Final = words("texts.tool-says")
+_PARAMETER_LABELS: Final = words("texts.tool-takes")
+_DESCRIPTION_LABELS: Final = words("texts.tool-says")
 
 
 def tool_in(item: Any) -> Any:
@@ -76,33 +76,33 @@ def tool_in(item: Any) -> Any:
     head = _TOOL.fullmatch(lines[0].words) if lines else None
     if head is None:
         return item
-    told, takes = _parts(lines[1:])
-    description = "\n".join(filter(None, [(head["told"] or "").strip(), *told]))
+    texts, parameters = _parts(lines[1:])
+    description = "\n".join(filter(None, [(head["description"] or "").strip(), *texts]))
     tool: dict[str, Any] = {"name": head["name"]}
     if description:
         tool["description"] = description
-    schema = _schema(takes) or _signature(head["takes"])
+    schema = _schema(parameters) or _signature(head["takes"])
     return {**tool, "schema": schema} if schema else tool
 
 
 def _parts(lines: Sequence[Line]) -> tuple[list[str], list[Line]]:
-    """Return the description of a tool, and the lines that say what it takes."""
-    told: list[str] = []
-    takes: list[Line] = []
-    is_taking = False
+    """Return the description of a tool, and the lines that say what it parameters."""
+    texts: list[str] = []
+    parameters: list[Line] = []
+    in_parameters = False
     for line in lines:
         name, value = _field(line)
         is_label = line.indent == 0 and line.kind == "text" and bool(name)
-        if is_label and name.lower() in _TAKES:
-            is_taking = True
-        elif is_label and name.lower() in _SAYS:
-            is_taking = False
-            told.append(value)
-        elif is_taking and line.kind == "bullet":
-            takes.append(line)
+        if is_label and name.lower() in _PARAMETER_LABELS:
+            in_parameters = True
+        elif is_label and name.lower() in _DESCRIPTION_LABELS:
+            in_parameters = False
+            texts.append(value)
+        elif in_parameters and line.kind == "bullet":
+            parameters.append(line)
         else:
-            told.append(line.text.strip())
-    return told, takes
+            texts.append(line.text.strip())
+    return texts, parameters
 
 
 def _schema(lines: Sequence[Line]) -> dict[str, Any] | None:
@@ -111,7 +111,8 @@ def _schema(lines: Sequence[Line]) -> dict[str, Any] | None:
     if not found or len(found) < len(lines):
         return None
     properties = {
-        each["name"]: {"description": each["told"]} if each["told"] else {} for each in found
+        each["name"]: {"description": each["description"]} if each["description"] else {}
+        for each in found
     }
     required = [each["name"] for each in found if "required" in (each["note"] or "").lower()]
     schema = {"type": "object", "properties": properties}
@@ -131,7 +132,7 @@ def _signature(takes: str | None) -> dict[str, Any] | None:
 
 
 def is_catalog(items: list[Any]) -> bool:
-    """True if a list is one of tools."""
+    """True if all items are tools."""
     return bool(items) and all(map(_is_tool, items))
 
 
@@ -144,7 +145,7 @@ def _is_tool(item: Any) -> bool:
 
 
 def _is_schema(value: Mapping[str, Any]) -> bool:
-    """True if an object says what a tool takes, rather than the parameters of something else."""
+    """True if an object is a JSON Schema of parameters, rather than values of parameters."""
     if not value or "$ref" in value or _is_type(value.get("type")):
         return True
     each = value.values()

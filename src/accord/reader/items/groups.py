@@ -1,6 +1,6 @@
 """Ways to cut a text into items: at lines that begin alike, at rules, at blank lines, at each line.
 
-All of them are tried, whatever the text says; `weights` decides which one is right, if any.
+All of them are tried; `weights` decides which one is right, if any.
 """
 
 import re
@@ -16,9 +16,9 @@ from accord.reader.items.lines import (
     Line,
     Lines,
     Opening,
+    heading_of,
     plain_key,
     states_count,
-    told,
 )
 from accord.reader.lexicon import ordered, words
 
@@ -28,23 +28,23 @@ Part = list[Line]
 
 
 class Cut(NamedTuple):
-    """A text cut into items, and what else there is."""
+    """A text cut into items, with the lines above, below and between them."""
 
     rule: str
     parts: list[Part]
     above: Part
     below: Part
     loose: int = 0
-    """Lines of items that stand as far to the left as the items begin."""
+    """Number of lines within items that are not indented more than their first lines."""
     between: Sequence[Line] = ()
-    """Headings of groups between the items."""
+    """Headings of groups of items."""
     groups: int = 0
 
     def items(self) -> Items:
-        """Return the items as they are given out."""
-        heading = told([*self.above, *self.between])
+        """Return the items, the heading and the closing remarks."""
+        heading = heading_of([*self.above, *self.between])
         items = [_item(part, is_record=self.rule == "records") for part in self.parts]
-        return Items(items, heading, told(self.below), self.rule)
+        return Items(items, heading, heading_of(self.below), self.rule)
 
 
 _RULES: Final = {
@@ -56,17 +56,17 @@ _RULES: Final = {
     "commits": "commits",
     "tag": "tagged-lines",
 }
-"""What a way to cut a text is called, by the sign that the items begin with."""
+"""The names of cuts, by the kind of opening of their items."""
 _ABOVE_TITLES: Final = frozenset({"headed", "bullet", "label", "branch", "commits"})
-"""Signs that headings above all items do not have, or that are sought above them too."""
+"""Kinds of openings that are looked for above the last heading too."""
 _STARRED: Final = re.compile(r"[* ] \S+(?: -> \S+)?")
 _MARKED: Final = frozenset({"bullet", "number", "tag", "heading"})
 _MOST_DEPTHS: Final = 2
-"""Depths at which each line is taken for an item."""
+"""Number of indents at which each line is tried as an item."""
 
 
 def cuts(lines: Lines, rules: Container[str]) -> Iterator[Cut]:
-    """Cut a text in each of some ways."""
+    """Yield the cuts of a text by the given rules."""
     top = below_titles(lines)
     places: dict[Opening, list[int]] = {}
     for at, line in enumerate(lines):
@@ -94,7 +94,7 @@ def cuts(lines: Lines, rules: Container[str]) -> Iterator[Cut]:
 
 
 def _at_depths(lines: Lines, top: int, places: Mapping[Opening, list[int]]) -> Iterator[Cut]:
-    """Cut a text at each line of a depth, if those are not lines that all have the same mark."""
+    """Cut a text at each line of an indent, unless these lines share a mark."""
     body = [at for at in range(top, len(lines)) if lines[at].text and lines[at].kind != "rule"]
     for depth in sorted({lines[at].indent for at in body})[:_MOST_DEPTHS]:
         starts = [at for at in body if lines[at].indent == depth]
@@ -102,12 +102,12 @@ def _at_depths(lines: Lines, top: int, places: Mapping[Opening, list[int]]) -> I
         opening = first.opening or Opening("text")
         is_same = 1 < len(places.get(opening, ())) == len(starts)
         if opening.kind != "text" and (first.kind in _MARKED or is_same):
-            continue  # which are cut at their marks
+            continue  # cut at their marks
         yield from _at_opening("plain-lines", lines, starts, Opening("text", "", depth))
 
 
 def _is_beginning(lines: Lines, starts: list[int], places: dict[Opening, list[int]]) -> bool:
-    """True if items may begin at some lines: near the top, and not in the midst of records."""
+    """True if items may begin at these lines: near the top, and not within records."""
     first = starts[0]
     if first > 2 * MAX_ABOVE or (len(starts) == 1 and first > 2 * MAX_HEADING + 1):
         return False
@@ -120,7 +120,7 @@ def _is_beginning(lines: Lines, starts: list[int], places: dict[Opening, list[in
 
 
 def _is_below(line: Line, above: Line | None) -> bool:
-    """True if a line goes on with the one above it, which is not a heading."""
+    """True if a line continues the one above it, which is not a heading."""
     if above is None or not above.text or line.indent <= above.indent:
         return False
     if line.opening is None or line.opening.kind not in ("label", "text"):
@@ -129,14 +129,14 @@ def _is_below(line: Line, above: Line | None) -> bool:
 
 
 def labels(lines: Lines) -> list[str]:
-    """Return the labels of those lines that have one."""
+    """Return the labels of the lines that have one."""
     return [line.key for line in lines if line.key is not None]
 
 
 def _at_opening(rule: str, lines: Lines, starts: Sequence[int], at: Opening) -> Iterator[Cut]:
-    """Cut a text at some lines; headings of groups between the items belong to none of them.
+    """Cut a text at the given lines; headings of groups are not part of an item.
 
-    Where there are such headings, the items above the first of them may be all as well.
+    A second cut has only the items above the first such heading.
     """
     parts: list[Part] = []
     between, group = list[Line](), list[Line]()
@@ -169,7 +169,7 @@ def _at_opening(rule: str, lines: Lines, starts: Sequence[int], at: Opening) -> 
 
 
 def _ended(cut: Cut, tail: int | None, before: int) -> Cut:
-    """Return a text without the lines below the last item, if there are none below the others."""
+    """Return a cut with the loose lines of only the last item moved below the items."""
     if tail is None or before:
         return cut
     last = cut.parts[-1]
@@ -192,7 +192,7 @@ def _is_over(line: Line, at: Opening) -> bool:
 
 
 def _is_loose(line: Line, at: Opening) -> bool:
-    """True if a line stands as far to the left as an item, and is not the field of a record."""
+    """True if a line within an item is not indented more than its first, and is not a field."""
     if line.indent > at.indent or line.kind in ("blank", "rule", "code", "fence"):
         return False
     return at.kind != "headed" and (at.kind != "label" or line.key is None)
@@ -226,9 +226,9 @@ def _trimmed(part: Part) -> Part:
 
 
 def _item(part: Part, *, is_record: bool) -> Any:
-    """Return an item as an object if what it says has labels, else as a text.
+    """Return an item as an object if its lines have labels, else as a text.
 
-    A line without a label goes on with the field above it, if the item is a record.
+    In a record, a line without a label continues the field above it.
     """
     first = part[0]
     if len(part) == 1:
@@ -251,16 +251,16 @@ def _item(part: Part, *, is_record: bool) -> Any:
     return fields or head
 
 
-# What stands above the items
+# Above the items
 
 _TITLE: Final = re.compile(r"={2,}[ \t]+\S.*|List of .*|.*:")
 _COUNT: Final = re.compile(r"\d{1,6} [a-z]+s")
-"""A heading that says nothing else: `8 rules`."""
+"""A heading that is only a count: `8 rules`."""
 _COUNTS: Final = re.compile(rf"\b(?:{'|'.join(ordered('texts.counting'))}|results?|page)\b", re.I)
 
 
 def below_titles(lines: Lines) -> int:
-    """Return where lines begin below the last heading; above are headings and labels."""
+    """Return the index of the first line below the headings and labels at the top."""
     start = seen = 0
     for at, line in enumerate(lines):
         seen += bool(line.text)
@@ -271,7 +271,7 @@ def below_titles(lines: Lines) -> int:
         is_counted = at == 0 and len(lines) > 1 and not lines[1].text and line.text[-1] == ")"
         is_title = is_counted and _GROUP.fullmatch(line.words) is not None
         is_title = is_title or line.kind == "heading" or _TITLE.fullmatch(line.text) is not None
-        if is_title or _says_count(line):
+        if is_title or _is_count(line):
             start = at + 1
         elif LABEL.fullmatch(line.text) is None:
             counts = _COUNTS.search(line.text)
@@ -280,7 +280,7 @@ def below_titles(lines: Lines) -> int:
     return start
 
 
-def _says_count(line: Line) -> bool:
+def _is_count(line: Line) -> bool:
     return states_count(line.text) or _COUNT.fullmatch(line.words) is not None
 
 
@@ -305,7 +305,7 @@ _LONE: Final = re.compile(
     r"|[\w./:@#-]{1,80}(?: \([^()\n]{1,80}\)| v?\d[\w.:%-]{0,30}){1,4}"
     r"|\[[^\]\n]{0,40}\d[^\]\n]{0,20}\] \S.*"
 )
-"""The only line of a list: a name, perhaps with figures, or a text behind a number in brackets."""
+"""The only line of a list: a name, perhaps with figures, or a text after a number in brackets."""
 _NO_NAMES: Final = words("texts.no-name")
 
 
@@ -322,20 +322,20 @@ def _in_line(lines: Lines, top: int) -> Iterator[Cut]:
     labelled = None if above else _LABELLED.fullmatch(text)
     if labelled is not None:
         above, text = [_line(labelled[1])], labelled[2]
-    names = _names(text, is_told=bool(above))
+    names = _names(text, is_headed=bool(above))
     if labelled is not None and names[1:] and all(map(_PAIR.match, names[1:])):
-        return  # labels, of what one thing has
+        return  # fields of one record
     if len(names) > 1:
         yield Cut("commas", [[_line(name)] for name in names], above, below)
 
 
-def _names(text: str, *, is_told: bool) -> list[str]:
-    """Return the names in a line; where a heading tells of them, they may be of several words."""
+def _names(text: str, *, is_headed: bool) -> list[str]:
+    """Return the names in a line; under a heading they may have several words."""
     joint = next((each for each in _JOINTS if each in text), None)
-    if joint is None or (is_told and "," not in joint):
+    if joint is None or (is_headed and "," not in joint):
         return []
-    listed = _AND.sub(joint, text if is_told else text.removesuffix("."))
-    if is_told:
+    listed = _AND.sub(joint, text if is_headed else text.removesuffix("."))
+    if is_headed:
         parts = [part.strip() for part in _PART.findall(listed)]
         return parts if all(0 < len(part) <= _LONGEST_PART for part in parts) else []
     parts = listed.split(joint)

@@ -7,13 +7,13 @@ from typing import Any, Final, NamedTuple
 from accord.reader.lexicon import ordered
 
 MAX_HEADING: Final = 3
-"""Lines above items that any text could have; a longer heading needs more evidence."""
+"""Lines of a usual heading; a longer one needs more evidence."""
 MAX_ABOVE: Final = 14
-"""Lines above items that nothing else can be: a table, numbered headings."""
+"""Lines above items that are certain, such as a table or numbered headings."""
 COUNT_LINES: Final = 6
-"""Lines at the top that may have the number of the items."""
+"""Lines at the top that may state the number of items."""
 _MAX_BELOW: Final = 6
-"""Lines below items that nothing else can be."""
+"""Lines below items that are certain."""
 _MAX_TITLE: Final = 300
 """Characters of a line that is a heading."""
 _MAX_ADVICE: Final = 14
@@ -33,7 +33,7 @@ _TOKEN: Final = re.compile(
     re.X,
 )
 _UNMARKED: Final = "|{}()"
-"""With which no mark begins, and no rule."""
+"""First characters of lines without a mark that are not a rule."""
 _BANNER: Final = re.compile(r"(-{2,8}|={2,8}|\*{3,8}) (\S.{0,100}\S|\S) \1")
 """`=== Users ===`."""
 _RULE: Final = re.compile(r"[-=_*~─━═—]{3,}|<{2,}[A-Z _]+>{2,}")
@@ -42,21 +42,21 @@ _RULE_LENGTHS: Final = range(3, 81)
 
 
 class Line(NamedTuple):
-    """A line: where it begins, how it is marked, and what it says."""
+    """A line: its indent, its mark and its words."""
 
     text: str
-    """The line without blanks at its end."""
+    """The line without trailing blanks."""
     indent: int
     kind: str
     """`blank`, `rule`, `code`, the name of a mark, or `text`."""
     mark: str
-    """The mark itself; of a rule its sign, if it is one sign again and again."""
+    """The mark; of a rule its character, if it repeats only one."""
     words: str
-    """What stands behind the mark, or the whole line without blanks around it."""
+    """The text after the mark, or the stripped line."""
     key: str | None = None
-    """The label that it begins with: `Name` of `Name: Ada` and of `- **Name:** Ada`."""
+    """The label at its beginning: `Name` of `Name: Ada` and of `- **Name:** Ada`."""
     opening: "Opening | None" = None
-    """How it begins; None for one that no item begins with."""
+    """How it begins; None if an item cannot begin like this."""
 
 
 Lines = Sequence[Line]
@@ -101,16 +101,16 @@ _PLACE: Final = re.compile(
       |(?:/|[A-Za-z]:\\|\.{1,2}/|~/)[^\s\0].*$|[\w.-]++(?:/[\w. -]+)++(?:\([^()]{1,40}\))?$)""",
     re.X,
 )
-_TELLING: Final = re.compile(r"[\d/\\:=(]")
-"""What the line of a path, a number or a label has, if it begins with a letter."""
+_DISTINCT: Final = re.compile(r"[\d/\\:=(]")
+"""Characters of lines of paths, numbers and labels that begin with a letter."""
 _DIGITS: Final = re.compile(r"\d+")
 _ONLY_BOLD: Final = re.compile(r"\*\*[^*]{1,80}\*\*")
 _BOLD_LEVEL: Final = 7
-"""The level, as a heading, of a line that is bold and nothing else."""
+"""The level, as a heading, of a line that is only bold."""
 
 
 class Opening(NamedTuple):
-    """How a line begins, by which lines are alike."""
+    """How a line begins; lines with equal openings are alike."""
 
     kind: str
     detail: str | int = ""
@@ -125,19 +125,19 @@ def _opening(kind: str, indent: int, mark: str, words: str, key: str | None) -> 
         return Opening("headed", len(mark) or _BOLD_LEVEL, indent)
     if kind != "text":
         return Opening(kind) if kind == "branch" else None
-    is_plain = words[:1].isalpha() and not _TELLING.search(words)
+    is_plain = words[:1].isalpha() and not _DISTINCT.search(words)
     found = None if is_plain else _PLACE.match(words) or _BEGINNING.match(words)
     if found is None:
         return Opening("text", "", indent) if key is None else Opening("label", key, indent)
     name = str(found.lastgroup)
     if name == "number":
         return Opening(name, _DIGITS.sub("0", found[0].strip("*")), indent)
-    is_told = name == "pair" or (name == "sign" and found[0].isascii())
-    return Opening(name, found[0] if is_told else "", indent)
+    has_detail = name == "pair" or (name == "sign" and found[0].isascii())
+    return Opening(name, found[0] if has_detail else "", indent)
 
 
 def _is_underline(lines: list[Line], at: int) -> bool:
-    """True if a rule makes the line above it a heading, rather than to set parts apart."""
+    """True if a rule underlines a heading, rather than separates parts."""
     above = lines[at - 1]
     if lines[at].mark not in ("=", "-", "~") or above.kind != "text":
         return False
@@ -168,7 +168,7 @@ def _token(text: str) -> Line:
 
 
 def is_rule(line: str) -> bool:
-    """True for a line of nothing but signs, which sets others apart."""
+    """True for a separator: a line of only punctuation."""
     if not line or line[0].isalnum():
         return False
     if line in _SHORT_RULES or _RULE.fullmatch(line):
@@ -181,8 +181,8 @@ def plain_key(label: str) -> str:
     return label.strip("*_ ")
 
 
-def told(lines: Lines) -> str:
-    """Return the lines that are not blank as one text: a heading."""
+def heading_of(lines: Lines) -> str:
+    """Return lines as a heading: one text, without blank lines."""
     return "\n".join(line.text for line in lines if line.text)
 
 
@@ -190,7 +190,7 @@ def told(lines: Lines) -> str:
 
 
 class Items(NamedTuple):
-    """The items of a text, what stands above and below them, and the pattern that found them."""
+    """The items of a text, the text above and below them, and the rule that found them."""
 
     items: list[Any]
     heading: str
@@ -199,20 +199,20 @@ class Items(NamedTuple):
 
     @property
     def numbers(self) -> set[int]:
-        """The numbers that stand above and below the items: one may be how many there are."""
+        """The numbers above and below the items, of which one may be their count."""
         return {int(each) for each in _NUMBER.findall(f"{self.heading}\n{self.closing}")}
 
     @property
     def stated(self) -> set[int]:
-        """How many items the words around them say that there are."""
+        """The counts of items stated above and below them."""
         return counts_in(f"{self.heading}\n{self.closing}")
 
 
 def framed(lines: Lines, start: int, end: int, items: list[Any], rule: str) -> Items | None:
-    """Return items with the lines around them; None if those are too many to be about the items."""
+    """Return items with the lines around them; None if those are too many for a list."""
     below = (line for line in lines[end:] if line.text)
     closing = [line.words if line.kind == "text" else line.text.strip() for line in below]
-    heading = told(lines[:start])
+    heading = heading_of(lines[:start])
     if len(closing) > _MAX_BELOW or heading.count("\n") >= MAX_ABOVE:
         return None
     return Items(items, heading, "\n".join(closing), rule)
@@ -238,7 +238,7 @@ _STATES: Final = re.compile(
 
 
 def counts_in(text: str) -> set[int]:
-    """Return how many things some words say that there are; `0-4 of 4` are four or five."""
+    """Return the counts that a text states; four or five for `0-4 of 4`."""
     if not _DIGITS.search(text):
         return set()
     small = text.lower()
@@ -251,7 +251,7 @@ def counts_in(text: str) -> set[int]:
 
 
 def states_count(line: str) -> bool:
-    """True for a line that says how many things there are, and is none of them."""
+    """True if a line states a count and is not an item."""
     if len(line) > _MAX_TITLE or not _DIGITS.search(line):
         return False
     return _STATES.match(line.lower()) is not None
@@ -268,12 +268,12 @@ _ADVICE: Final = re.compile(rf"\W{{0,4}}(?:{_any('texts.advice')})", re.I)
 _ADVISES: Final = re.compile(rf"\W{{0,4}}(?:{_any('texts.advice-headings')})\b", re.I)
 _LISTED: Final = re.compile(r"\s*(?:[-*•|]|\d{1,4}[.)])(?: |-)\s*\S|\|-")
 _GOES_ON: Final = re.compile(r"#|\[\d{1,4}\] ")
-"""A line with which something else begins."""
+"""The first line of another section."""
 _ONLY_COUNT: Final = re.compile(r"\W{0,4}\d{1,9} [a-z]+(?: [a-z]+)?\W{0,2}", re.I)
 
 
 def split_advice(lines: list[str]) -> tuple[list[str], list[str]]:
-    """Return the lines, and those at their end that say what else there is to know or to do."""
+    """Return lines without closing remarks, and the closing remarks."""
     for at in range(max(2, len(lines) - _MAX_ADVICE), len(lines)):
         line = lines[at]
         is_count = at == len(lines) - 1 and (states_count(line) or _is_sum(lines))
@@ -287,17 +287,17 @@ def split_advice(lines: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _is_sum(lines: list[str]) -> bool:
-    """True if the last line is a count, `3 notes`, and no other line looks like it."""
+    """True if only the last line is a count: `3 notes`."""
     return [line for line in lines if line and _ONLY_COUNT.fullmatch(line)] == lines[-1:]
 
 
 def _is_above(lines: list[str], at: int) -> bool:
-    """True if a line stands above all items, rather than below them."""
+    """True if a line is above all items rather than below them."""
     return any(map(_LISTED.match, lines[at + 1 :])) and not any(map(_LISTED.match, lines[:at]))
 
 
 def is_advice(block: str) -> bool:
-    """True if a text block after others says what else there is to know or to do."""
+    """True if a text block is closing remarks."""
     return any(pattern.match(block.lstrip()) for pattern in (_ADVISES, _ADVICE))
 
 
@@ -307,7 +307,7 @@ FRAME: Final = ("<<<", "---", "===", "***", "[BEGIN", "[START")
 
 
 def unframed(text: str) -> str:
-    """Return a text without a line that says that it begins and one that says that it ends."""
+    """Return a text without lines that mark its beginning and end: `--- BEGIN ---`."""
     first, _, rest = text.strip().partition("\n")
     inside, _, last = rest.rpartition("\n")
     return inside.strip("\n") if _BEGIN.fullmatch(first) and _END.fullmatch(last) else text

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from accord.reader.items.lines import MAX_HEADING, Items, Lines, framed, told
+from accord.reader.items.lines import MAX_HEADING, Items, Lines, framed, heading_of
 from accord.reader.lexicon import member_of, words
 
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
@@ -46,11 +46,11 @@ _ASCII: Final = (
     | {ord(each): "|" for each in "│┃║"}
     | {ord(each): "-" for each in "─━═"}
 )
-"""The signs that draw boxes, as signs of ASCII."""
+"""Box-drawing characters as ASCII."""
 
 
 def ruled(lines: Lines, wants_list: bool) -> Items | None:
-    """Rows under names with a rule below them; several tables of the same columns are one."""
+    """Return rows below names and a rule; tables with equal columns are joined."""
     texts = [line.text for line in lines]
     if any(text[:1] in _DRAWN for text in texts):
         texts = [text.translate(_ASCII) for text in texts]
@@ -111,13 +111,13 @@ _RULED: Final = re.compile(r"[-=─━ ]{4,}")
 _INDEX: Final = re.compile(r"\d{1,9}|\d{4}-\d\d-\d\d\S*")
 _HEAD: Final = re.compile(r"[A-Z%][A-Z_%/#-]{0,40}")
 _MAX_WIDER: Final = 4
-"""Times the longest row that the last column may be from the margin."""
+"""Most indent of the last column, in lengths of the longest row."""
 _SURE_COLUMNS: Final = 3
-"""Names of columns that a sentence or a pair would hardly be."""
+"""Number of names that are columns rather than a sentence or a pair."""
 
 
 def dashed(lines: Lines, wants_list: bool) -> Items | None:
-    """Names over dashes: a run of them for each column, or one below several names."""
+    """Return rows below names and dashes: a run for each column, or one for all."""
     for at in range(1, len(lines)):
         above, rule = lines[at - 1], lines[at]
         if rule.kind != "rule" or above.kind == "rule" or not above.text:
@@ -156,7 +156,7 @@ def _sliced(line: str, starts: list[int]) -> list[str]:
 
 
 def columns(lines: Lines, wants_list: bool) -> Items | None:
-    """Columns under names, as command lines show them, or with an index, as pandas does."""
+    """Return rows in aligned columns, as command lines print them, or with an index of pandas."""
     above = enumerate(lines[: 2 * MAX_HEADING] if wants_list else lines[:1])
     at = next((at for at, line in above if _GAP.search(line.text)), 0)
     head = lines[at].text
@@ -170,7 +170,7 @@ def columns(lines: Lines, wants_list: bool) -> Items | None:
         indexed, own = rows[1:] if len(rows[0]) == 1 else rows, head.split()
         if all(len(row) == len(own) + 1 and _INDEX.fullmatch(row[0]) for row in indexed):
             found = _objects(own, [row[1:] for row in indexed])
-            return Items(found, told(lines[:at]), "", "columns")
+            return Items(found, heading_of(lines[:at]), "", "columns")
     if is_single:
         names = head.split()  # with one blank between them
         rows = [row.split(maxsplit=len(names) - 1) for row in body]
@@ -183,11 +183,11 @@ def columns(lines: Lines, wants_list: bool) -> Items | None:
         items = _objects(names, rows)
     elif len(starts) == len(names) and _is_aligned(body, starts):
         items = _objects(names, [_sliced(row, starts) for row in body])
-    return Items(items, told(lines[: at + 1]), "", "columns")
+    return Items(items, heading_of(lines[: at + 1]), "", "columns")
 
 
 def _are_heads(names: list[str], rows: list[list[str]], wants_list: bool) -> bool:
-    """True if words are the names of columns; `rows` have as many cells, if there are any."""
+    """True if words are names of columns; `rows` has the rows with as many cells."""
     if len(names) >= _SURE_COLUMNS and all(map(str.isupper, names)):
         return True
     is_plain = wants_list and all(map(_NAME.fullmatch, names)) and _has_numbers(rows)
@@ -198,11 +198,11 @@ def _are_heads(names: list[str], rows: list[list[str]], wants_list: bool) -> boo
 
 _DELIMITERS: Final = ("\t", ",", ";", "|")
 _TITLE: Final = re.compile(r"[^\W\d]{1,60}(?:[ ./%()$€-]{1,2}[^\W\d]{1,60}){0,5}[%)]?")
-"""What a column may be called as well, where nothing else could be meant."""
+"""Names of columns with spaces or units, for tables that are certain."""
 
 
 def delimited(lines: Lines, wants_list: bool) -> Items | None:
-    """A line of names, and rows of as many cells, between tabs, commas or the like."""
+    """Return rows of cells between tabs, commas or other delimiters, below a line of names."""
     for at, line in enumerate(lines[: 2 * (MAX_HEADING + 1) if wants_list else 2]):
         mark = next((mark for mark in _DELIMITERS if mark in line.text), None)
         if mark is not None:
@@ -228,16 +228,16 @@ def _delimited(lines: Lines, at: int, mark: str, wants_list: bool) -> Items | No
             if not row and rows:
                 break
             rows += [row] * bool(row)
-    except csv.Error:  # a cell that is larger than they come, or a quote that does not end
+    except csv.Error:  # a cell that is too large, or an open quote
         return None
     end = at + 1 + is_ruled + reader.line_num
     rows = [[cell.strip() for cell in row] for row in rows] if is_spaced else rows
-    if mark == "\t":  # cells at the end of a line are easily lost
+    if mark == "\t":  # trailing empty cells may have been stripped
         rows = [row + [""] * (len(names) - len(row)) for row in rows]
     is_head = _has_numbers(rows) or (mark == "\t" and any(map(str.isupper, lines[at].text)))
     if len(names) == 2 and not is_head and (mark == "\t" or is_ruled):
-        return None  # the first of the rows, as likely
-    # a cell in brackets may have been taken for several
+        return None  # it may be the first row
+    # a cell in brackets may have been split
     are_rows = all(
         len(row) == len(names) or (len(row) > len(names) and "[" in "".join(row)) for row in rows
     )
@@ -265,7 +265,7 @@ _BETWEEN: Final = re.compile(r", | \| | - ")
 
 
 def paired(lines: Lines, wants_list: bool) -> Items | None:
-    """A record on each line, in which every part has its label: `PID: 7, Runtime: 3s`."""
+    """Return records of one line each, with a label for each part: `PID: 7, Runtime: 3s`."""
     found: list[dict[str, str]] = []
     for line in lines if wants_list or len(lines) > 1 else ():
         if not line.text:
@@ -288,22 +288,22 @@ _MESSAGE: Final = re.compile(
 
 
 def messages(lines: Lines, wants_list: bool) -> Items | None:
-    """`[10:01] Ada: hi`: the time, the name and the text of each, below a heading."""
+    """Return messages with time, name and text, below a heading: `[10:01] Ada: hi`."""
     above = enumerate(lines[: 2 * MAX_HEADING + 1])
     start = next((at for at, line in above if _MESSAGE.fullmatch(line.text)), len(lines))
     items: list[dict[str, str]] = []
-    said = 0
+    continued = 0
     for line in lines[start:]:
         message = _MESSAGE.fullmatch(line.text)
         if message is not None:
             items.append(message.groupdict())
         elif line.text and line.kind != "rule":
             items[-1]["text"] += f"\n{line.text}"
-            said += 1
+            continued += 1
     is_log = all(each["name"].isupper() or ": " in each["text"] for each in items)
-    if is_log or said > len(items) or len(items) < (1 if wants_list else 2):
+    if is_log or continued > len(items) or len(items) < (1 if wants_list else 2):
         return None
-    return Items([*items], told(lines[:start]), "", "messages")
+    return Items([*items], heading_of(lines[:start]), "", "messages")
 
 
 # Elements
@@ -320,7 +320,7 @@ _DEEPEST: Final = 3
 
 
 class Element(NamedTuple):
-    """An element: its name, its attributes, and what is in it."""
+    """An XML element: its name, its attributes and its content."""
 
     name: str
     attributes: str
@@ -328,12 +328,12 @@ class Element(NamedTuple):
 
     @property
     def is_head(self) -> bool:
-        """True for the row of a table that has the names of the others."""
+        """True for a row of a table with the names of the columns."""
         return self.name == "tr" and "<td" not in self.inner
 
     @property
     def value(self) -> Any:
-        """What it says: its text; without any, its attributes."""
+        """Its content; its attributes if it is empty."""
         if self.inner or not self.attributes:
             return self.inner
         found = _ATTRIBUTE.findall(self.attributes)
@@ -341,27 +341,27 @@ class Element(NamedTuple):
 
 
 def elements(lines: Lines, wants_list: bool) -> Items | None:
-    """Elements of one name, alone or within another."""
+    """Return XML elements of one name, alone or within another."""
     first = next((at for at, line in enumerate(lines) if line.words[:1] == "<"), None)
     if first is None or first > (MAX_HEADING if wants_list else 0):
         return None
     found = _siblings("\n".join(line.text for line in lines[first:])) or []
     if wants_list and len(found) == 1 and _holds_none(found[0]):
-        return Items([], told(lines), "", "elements")
+        return Items([], heading_of(lines), "", "elements")
     for _ in range(_DEEPEST if wants_list else 0):
         is_around = len(found) == 1 and "<" in found[0].inner and not found[0].is_head
         inner = _same_name(_siblings(found[0].inner) or []) if is_around else []
         found = inner or found
     rows = [each for each in found if not each.is_head]
     if wants_list and found and not rows:
-        return Items([], told(lines), "", "elements")
+        return Items([], heading_of(lines), "", "elements")
     if len(rows) < (1 if wants_list else 2) or any(each.name != rows[0].name for each in rows):
         return None
-    return Items([each.value for each in rows], told(lines[:first]), "", "elements")
+    return Items([each.value for each in rows], heading_of(lines[:first]), "", "elements")
 
 
 def _holds_none(element: Element) -> bool:
-    """True if it stands around items of which there are none, and is none itself."""
+    """True if an element is an empty container of items, not an item."""
     if element.inner or not _OF_NONE.search(element.attributes):
         return False
     names = (found[0] for found in _ATTRIBUTE.findall(element.attributes))
@@ -369,7 +369,7 @@ def _holds_none(element: Element) -> bool:
 
 
 def _siblings(text: str) -> list[Element] | None:
-    """Return the elements that a text is made of; None if there is anything else between them."""
+    """Return the elements of a text; None if it has text between them."""
     at = _PROLOG.match(text).end()  # type: ignore[union-attr] # it matches nothing too
     found: list[Element] = []
     depth = 0
@@ -390,7 +390,7 @@ def _siblings(text: str) -> list[Element] | None:
 
 
 def _same_name(found: list[Element]) -> list[Element]:
-    """Return those of the name that comes again, or the only one; none where it is not clear."""
+    """Return the elements with the one recurring name, or the only name; else none."""
     names = Counter(each.name for each in found)
     several = [name for name, count in names.items() if count > 1]
     name = several[0] if len(several) == 1 else next(iter(names)) if len(names) == 1 else ""
@@ -406,4 +406,4 @@ _LOOKS: Final = (
     ((" ",), 2, columns),
     ((": ",), 1, messages),
 )
-"""What a text has where rows or records may be found, its fewest lines, and how to find them."""
+"""Characters of which a text must have one, its fewest lines, and the function that reads it."""

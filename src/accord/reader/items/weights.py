@@ -1,4 +1,4 @@
-"""What speaks for a way to cut a text into items, and against it; the best way is taken."""
+"""Evidence for and against each cut of a text into items; the best cut is taken."""
 
 import re
 from collections import Counter
@@ -14,13 +14,13 @@ from accord.reader.items.lines import (
     Line,
     Lines,
     Opening,
+    heading_of,
     states_count,
-    told,
 )
 from accord.reader.lexicon import ordered, words
 
 Stated = Mapping[str, set[int]]
-"""Lines that say how many items there are, and how many."""
+"""Lines that state the number of items, with these numbers."""
 Evidence = Iterator[tuple[str, float]]
 
 BASE: Final = {
@@ -41,34 +41,34 @@ BASE: Final = {
     "commas": (4.0, -3.0),
     "lone-name": (5.0, -3.0),
 }
-"""What a way is worth in a text from a tool that lists, and from another tool."""
+"""Points of a rule in a text from a tool that lists, and from another tool."""
 WEIGHTS: Final = {
     # for it
     "counted": 6.0,  # as many items as words around them say
-    "fields": 3.0,  # each goes on with the same label
-    "even": 1.5,  # each goes on alike
-    "numbered": 3.0,  # parts with numbers from zero or one on
-    "headed": 1.5,  # the only item stands below a heading,
-    "named": 2.5,  # or begins with a label that is for items, or that the heading names
+    "fields": 3.0,  # the second lines have equal labels
+    "even": 1.5,  # the second lines are alike
+    "numbered": 3.0,  # numbered from zero or one
+    "headed": 1.5,  # the only item is below a heading,
+    "named": 2.5,  # or begins with a label for items or of the heading
     # against it
     "uneven": -6.0,  # parts that do not begin alike
-    "short": -3.0,  # parts of a line, where others have more
-    "facts": -4.0,  # lines with different labels, which one thing has
-    "loose": -4.0,  # lines of items that stand as far to the left as their beginnings
+    "short": -3.0,  # parts of one line, where others have more
+    "facts": -4.0,  # lines with different labels: fields of one record
+    "loose": -4.0,  # lines within items that are not indented
     "above": -1.0,  # more lines above than a heading has
     "below": -1.0,  # more lines below than closing words have
     "between": -0.5,  # more lines between groups than their headings have
     "section": -3.0,  # another heading below
     "chapter": -1.5,  # a heading above, and more text below
-    "told": -1.0,  # sentences above
-    "attached": -2.0,  # a line directly above or below that could be an item as well
+    "sentences": -1.0,  # sentences above
+    "attached": -2.0,  # a line directly above or below that could be an item too
     "prose": -4.0,  # sentences
     "code": -4.0,  # a program
     "single": -2.0,  # only one item
     "steps": -2.5,  # parts of one thing, by the heading
 }
 LEAST: Final = (1.0, 2.0)
-"""What the best way has to be worth."""
+"""The fewest points of a list, from a tool that lists and from another tool."""
 _SINGLE: Final = {
     "marked-lines": 0.0,
     "lone-name": 0.0,
@@ -78,13 +78,13 @@ _SINGLE: Final = {
     "paths": 1.5,
     "plain-lines": 1.5,
 }
-"""How little a single item is; twice the weight for other ways."""
+"""Factor of the weight `single`, by rule; 2 for other rules."""
 _BY_PLACE: Final = frozenset({"separated", "paragraphs", "headed"})
-"""Ways for which it does not matter how the items begin."""
+"""Rules for which the openings of the items do not matter."""
 
 
 def _possible(wants_list: bool, is_counted: bool) -> frozenset[str]:
-    """Return the ways that are worth enough if all speaks for them."""
+    """Return the rules that can get enough points."""
     most = LEAST[not wants_list] - WEIGHTS["fields"] - is_counted * WEIGHTS["counted"]
     return frozenset(rule for rule, base in BASE.items() if base[not wants_list] >= most)
 
@@ -95,7 +95,7 @@ _POSSIBLE: Final = {key: _possible(*key) for key in product((True, False), repea
 def best_cut(
     lines: Lines, stated: Stated, blocks: Sequence[Cut] = (), *, wants_list: bool
 ) -> Items | None:
-    """Return the items that a text consists of; a tool that lists has less to prove."""
+    """Return the items of the best cut; a text from a tool that lists needs fewer points."""
     best, most = None, LEAST[not wants_list]
     rules = _POSSIBLE[wants_list, any(stated.values())]
     for cut in chain(blocks, cuts(lines, rules)):
@@ -103,7 +103,7 @@ def best_cut(
         for name, much in _evidence(cut, stated):
             worth += WEIGHTS[name] * much
             if worth < most and WEIGHTS[name] < 0:
-                break  # what speaks for it comes first
+                break  # evidence for it comes first
         else:
             if worth > most or (worth == most and best is None):
                 best, most = cut, worth
@@ -111,7 +111,7 @@ def best_cut(
 
 
 def _evidence(cut: Cut, stated: Stated) -> Evidence:
-    """What speaks for a way to cut a text, and then what speaks against it."""
+    """Yield the evidence for a cut, then that against it."""
     yield from _of_number(cut, stated)
     inner = [[line for line in part[1:] if line.text and line.kind != "rule"] for part in cut.parts]
     yield from _likeness(cut, inner)
@@ -124,13 +124,13 @@ _FIRST_LABELS: Final = words("texts.first-labels")
 
 
 def _of_number(cut: Cut, stated: Stated) -> Evidence:
-    """True if there are as many items as there are said to be, and what shows that one is one."""
+    """Yield evidence from the number of items: the stated count, or a single item."""
     count = len(cut.parts)
     around = (*cut.above, *cut.between, *cut.below) if len(stated) > 1 else ()
     if count in stated[""] or any(count in stated.get(line.text, ()) for line in around):
         yield "counted", 1 if count > 1 else 0.5
     if count == 1:
-        first, heading = cut.parts[0][0], told(cut.above)
+        first, heading = cut.parts[0][0], heading_of(cut.above)
         is_headed = any(map(_is_title, [line for line in cut.above if line.text][-1:]))
         is_numbered = first.opening is not None and first.opening.kind == "number"
         yield "headed", is_headed
@@ -146,7 +146,7 @@ _LEADING: Final = re.compile(r"\W{0,6}(?:[A-Za-z]{1,20} )?[#\[]{0,2}(\d{1,5})\b"
 
 
 def _likeness(cut: Cut, inner: list[Part]) -> Evidence:
-    """How much the items are alike in what follows their first lines."""
+    """Yield evidence from the likeness of the lines after the first of each item."""
     count, firsts = len(cut.parts), [part[0] for part in cut.parts]
     fields = [labels(each)[:1] for each in inner]
     has_fields = count > 1 and bool(fields[0]) and all(each == fields[0] for each in fields)
@@ -174,19 +174,19 @@ _NAMED: Final = re.compile(r"[a-z0-9][\w.-]*:|\w+ #?\d+:|[^:]{1,60}[\d)]:")
 
 
 def _firsts(cut: Cut, inner: list[Part]) -> Evidence:
-    """True if the labels that items begin with are those of fields."""
+    """Yield evidence if the first lines of items are fields."""
     count, firsts = len(cut.parts), [part[0] for part in cut.parts]
     keys = labels(firsts)
     if cut.rule == "plain-lines":
-        is_told = told(cut.above).endswith(":") or len(keys) < count
-        yield "facts", not is_told and not _are_names([line.text for line in firsts])
+        are_items = heading_of(cut.above).endswith(":") or len(keys) < count
+        yield "facts", not are_items and not _are_names([line.text for line in firsts])
     elif cut.rule == "grouped":
         headings = sum(line.kind == "heading" for line in cut.between)
         yield "facts", headings > 1 and 2 * len(keys) > count and not inner[0]
 
 
 def _are_names(items: list[str]) -> bool:
-    """True if the labels of lines are names of several things, rather than fields of one."""
+    """True if the labels of lines are names of items rather than fields of one record."""
     found = [item.partition(":")[0] for item in items]
     is_one_kind = len({each.split(" ")[0] for each in found}) == 1 < len(set(found))
     return is_one_kind or all(map(str.isupper, found)) or all(map(_NAMED.match, items))
@@ -195,17 +195,17 @@ def _are_names(items: list[str]) -> bool:
 _PROSE: Final = re.compile(r".{60,}[.!?]|.{300,}|.*[a-z]{3}[.!?] [A-Z].*")
 _SENTENCE: Final = re.compile(r".*[a-z]{3}[.!?](?: [A-Z].*)?")
 _PROSE_SHARE: Final = 20
-"""One line of so many may be a sentence."""
+"""One line in this many may be a sentence."""
 _LONG: Final = 60
-"""Characters of a line that is a part of a sentence, as likely as not."""
+"""Characters of a line that is probably a part of a sentence."""
 _OF_CODE: Final = "|".join(ordered("texts.of-code"))
 _CODE: Final = re.compile(rf".*[;{{}}]|(?:{_OF_CODE})\b.*|</?\w.*>")
 _CODE_SHARE: Final = 3
-"""A third of the lines of a program look like code."""
+"""One line in this many of a program looks like code."""
 
 
 def _contents(cut: Cut, inner: list[Part]) -> Evidence:
-    """True if items are prose or a program, and so parts of a document."""
+    """Yield evidence if the items are prose or code: parts of a document."""
     count, firsts = len(cut.parts), [part[0] for part in cut.parts]
     if cut.rule == "plain-lines":
         marked = [line.kind in ("bullet", "number", "heading") for line in firsts]
@@ -224,7 +224,10 @@ def _contents(cut: Cut, inner: list[Part]) -> Evidence:
     coded = [any(line.kind in ("code", "fence") for line in part) for part in cut.parts]
     only = count > 1 and all(all(line.kind in ("code", "fence") for line in each) for each in inner)
     has_code = any(coded) and (cut.rule == "plain-lines" or not only)
-    yield "code", has_code or (not told(cut.above) and _is_code([line.text for line in lines]))
+    yield (
+        "code",
+        has_code or (not heading_of(cut.above) and _is_code([line.text for line in lines])),
+    )
 
 
 def _is_prose(line: Line) -> bool:
@@ -233,19 +236,19 @@ def _is_prose(line: Line) -> bool:
 
 
 def _is_code(lines: list[str]) -> bool:
-    """True if some lines are those of a program."""
+    """True if lines look like a program."""
     code = sum(_CODE.fullmatch(line.strip()) is not None for line in lines)
     is_much = code > 1 and code * _CODE_SHARE > len(lines)
     return is_much and any(line[-1:] in ";{}" for line in lines)
 
 
 _NONE: Final = re.compile(r"\s*\((?:none|empty)\)", re.I)
-"""What stands below the heading of a group that has nothing in it."""
+"""The line below the heading of an empty group."""
 _STEPS: Final = words("texts.parts")
 
 
 def _surroundings(cut: Cut) -> Evidence:
-    """True if what stands around the items is a heading and closing words, and no more."""
+    """Yield evidence against a cut from the text around the items."""
     above = [line for line in cut.above if line.text]
     below = [line for line in cut.below if line.text and not _NONE.fullmatch(line.text)]
     yield "above", max(0, len(above) - MAX_HEADING)
@@ -260,7 +263,7 @@ def _surroundings(cut: Cut) -> Evidence:
         is_listed = cut.rule in ("paths", "alike-lines", "tagged-lines")
         yield "attached", is_listed and bool(last.text) and below[0].indent == first.indent
     if above:
-        yield "told", sum(_SENTENCE.fullmatch(line.text) is not None for line in above)
+        yield "sentences", sum(_SENTENCE.fullmatch(line.text) is not None for line in above)
         yield "steps", above[-1].text.strip("#*_: ").lower() in _STEPS
         yield "attached", _is_attached(cut, above[-1], first)
 
@@ -270,7 +273,7 @@ def _is_title(line: Line) -> bool:
 
 
 def _is_attached(cut: Cut, line: Line, first: Line) -> bool:
-    """True if the line above the items could be one of them, or one of larger ones."""
+    """True if the line above the items may be an item too, or begin a larger one."""
     if _is_title(line) or states_count(line.text):
         return False
     if line.kind in ("bullet", "number") or cut.rule == "plain-lines":
@@ -283,7 +286,7 @@ _FIGURES: Final = words("texts.figures")
 
 
 def is_record(items: list[str]) -> bool:
-    """True if lines are figures about one thing, each with its label: `Total jobs: 12`."""
+    """True if lines are labelled figures about one thing: `Total jobs: 12`."""
     found = [item.partition(": ")[0] for item in items if LABEL.fullmatch(item)]
     is_labelled = len(set(found)) == len(found) == len(items) > 1
     return is_labelled and len({label.lower().split()[0] for label in found} & _FIGURES) > 1

@@ -38,11 +38,11 @@ _REPLACING: Final = ("search", "replace")
 
 
 class Call(NamedTuple):
-    """What is known of a call from the name of its tool and its arguments."""
+    """The properties of a call, from the name of its tool and its arguments."""
 
     words: tuple[str, ...] = ()
     nouns: frozenset[str] = frozenset()
-    """The same words in the singular."""
+    """`words` in the singular."""
     intent: Intent = "unknown"
     gives_content: bool = False
     """It returns text of other authors, which may contain anything."""
@@ -51,27 +51,27 @@ class Call(NamedTuple):
     wants_many: bool = False
     """It lists or searches, or is named for several things."""
     verbs: frozenset[str] = frozenset()
-    """Words of the name that may be verbs, other than of reading: the reply may report on them."""
+    """Words of the name that may be verbs of an action, on which the reply may report."""
     gives_prose: bool = False
     """It returns prose: an explanation, an analysis."""
     checks: bool = False
     """A bad finding is not a failure of the tool."""
     gives_output: bool = False
-    """It runs what it is given, and returns the output."""
+    """It runs a command or code, and returns the output."""
     may_act: bool = False
     """A word of its name could be a verb that changes something."""
     is_about_one: bool = False
     """It returns a description of one thing: `describe_table`, `get_config`."""
     is_about_errors: bool = False
-    """It returns errors of others."""
+    """It returns errors that are not its own, such as those of a log."""
     is_query: bool = False
     """An argument is a statement that reads."""
     gives_log: bool = False
-    """It returns lines that were logged, errors among them."""
+    """It returns lines of a log, with errors."""
     gives_printed: bool = False
-    """It returns what a program printed, in any notation."""
+    """It returns the output of a program, in any notation."""
     is_foreign: bool = False
-    """It is named in another language, in which it may also reply."""
+    """It has a name in another language, and may reply in it."""
     runs_action: bool = False
     """It runs a command line that changes something: `kubectl delete pod x`."""
     asks_for_all: bool = False
@@ -83,7 +83,7 @@ def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Call:
     found = _named_call(tool) if tool else _NO_NAME
     if arguments is not None and not arguments and found.intent == "read":
         return found._replace(asks_for_all=not (found.is_about_one or found.checks))
-    if not arguments or _TELLING.isdisjoint(arguments):
+    if not arguments or _INDICATIVE.isdisjoint(arguments):
         return _or_vague(found)
     found = _by_arguments(tool, found, arguments)
     if found.intent in ("run", "unknown") and _runs_action(arguments, found):
@@ -145,7 +145,7 @@ def _described(parts: tuple[str, ...], intent: Intent, is_plural: bool) -> Call:
 
 
 def _gives_content(parts: tuple[str, ...], is_plural: bool) -> bool:
-    """True if a tool that reads returns what others wrote."""
+    """True if a tool that reads returns text of other authors."""
     head = _head(parts)
     if parts != ("fetch",) and NAMES.content.isdisjoint(parts if len(head) < 2 else head):
         return False
@@ -278,7 +278,7 @@ _GIVEN: Final = (*ordered("arguments.given"), "args")
 _COMMAND_LINES: Final = ("command", *ordered("arguments.command-lines"), "args")
 _RUNS: Final = words("arguments.command-lines", "arguments.code") | {"command", "argv"}
 _PLACES: Final = ARGUMENTS.places | {"url"}
-_TELLING: Final = (
+_INDICATIVE: Final = (
     frozenset((*_VERB_ARGUMENTS, *_STATEMENTS, *_TOOLS, *_GIVEN, *_COMMAND_LINES))
     | _RUNS
     | _PLACES
@@ -374,7 +374,7 @@ def _by_verb(tool: str | None, found: Call, arguments: Mapping[str, Any]) -> Cal
         if not isinstance(verb, str) or len(verb) >= _MAX_VERB:
             continue
         if name == "command" and found.intent == "run":
-            continue  # it is what the tool runs
+            continue  # the command to run
         asked = _with_verb(f"{tool or ''}\n{verb}")
         if asked is not None and (
             found.intent not in ("list", "read") or (asked.intent == "act" and name in _ACTIONS)
@@ -400,7 +400,7 @@ def _with_verb(both: str) -> Call | None:
 
 _COMMAND_WORD: Final = re.compile(r"[a-z][a-z0-9-]{0,40}")
 _MAX_LINE: Final = 400
-"""Characters of a command line that are looked at."""
+"""Characters of a command line that are parsed."""
 _VERB_WITHIN: Final = 3
 """Words at the start of a command line among which the verb is."""
 
@@ -442,7 +442,7 @@ def _after_program(parts: list[str], call: Call) -> list[str] | None:
 
 
 def _listed_by_command(arguments: Mapping[str, Any], call: Call) -> Call | None:
-    """Return the call that a command line is, if it asks a known program for several things."""
+    """Return the call for a command line that requests a list from a known program, else None."""
     lines = (arguments.get(name) for name in _COMMAND_LINES)
     line = next((each for each in lines if isinstance(each, str)), "")
     parts = line[:_MAX_LINE].split()
@@ -454,7 +454,7 @@ def _listed_by_command(arguments: Mapping[str, Any], call: Call) -> Call | None:
 
 @memo
 def _listed_things(line: str) -> Call | None:
-    """Return the call for `get pods` or `describe-instances`; None if it is not several things."""
+    """Return the call for `get pods` or `describe-instances`; None if it is not a list."""
     parts = words_of(line)
     intent = _intent_of(parts, is_argument=True) if parts else "unknown"
     if intent not in ("list", "read") or "config" in parts:

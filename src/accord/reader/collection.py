@@ -1,7 +1,7 @@
-"""The list that a payload is about: itself, its main array, or the objects that it has by name.
+"""The collection in a payload: the payload itself, its main array, or its objects by name.
 
-An array of an object is judged by points: for what a list has beside it, such as pages or a count,
-and against it for what one thing has, such as an identity or a text of its own.
+An array in an object is judged by points: members of a list, such as pages or a count, add points,
+and members of a single thing, such as an identity or a text, subtract them.
 """
 
 import re
@@ -13,20 +13,20 @@ from accord.reader.lexicon import MEMBERS, is_of_list, member_of, squeezed, word
 from accord.reader.reading import Confidence
 
 _NOTHING: Final = re.compile(r"\((?:empty\b[^()]{0,60}|none|no (?:[a-z]+ ){0,2}[a-z]+s)\)", re.I)
-"""What stands for the items where there are none: `(empty directory)`."""
+"""The only item of an empty list: `(empty directory)`."""
 _NAMING: Final = frozenset({str, int, bool})
 _DEEPEST: Final = 5
-"""Containers within each other."""
+"""Levels of nested objects that are searched for an array."""
 _MANY: Final = 8
-"""Members of an object that is more likely a thing than words about a list."""
+"""Members from which on an object is a thing rather than a report about a list."""
 _SHORT: Final = 40
-"""Characters of a value that adds little to what was asked for."""
+"""Characters of a value that adds little to the items."""
 _FEWEST: Final = 3
-"""Facts beside an array that may be about it; members that are items by their values alone."""
+"""Members beside an array that may be about it; members that are items by their values."""
 
 
 class Collection(NamedTuple):
-    """The items, the members beside them, where they were, and how sure that is."""
+    """Items, the members beside them, their path, and the confidence in them."""
 
     items: list[Any]
     rest: dict[str, Any]
@@ -44,7 +44,7 @@ def collection_in(value: Any, call: Call, arguments: Mapping[str, Any]) -> Colle
 
 
 def is_generic(found: Collection) -> bool:
-    """True if a collection goes by a name that any may have, at the top: `results`."""
+    """True if a collection at the top has a generic name: `results`."""
     return len(found.path) == 1 and member_of(found.path[0]).is_generic
 
 
@@ -98,15 +98,15 @@ def _in_object(
 def _deeper(
     value: Mapping[str, Any], call: Call, arguments: Mapping[str, Any], path: tuple[str, ...]
 ) -> Collection | None:
-    """Look in the one member that holds the payload, if the others only go along with it."""
+    """Return the collection in the one member that holds the payload."""
     inner = [name for name, each in value.items() if isinstance(each, dict) and each]
     holders = [name for name in inner if name.lower() in MEMBERS.containers]
     chosen = holders or (inner if len(value) == 1 or call.wants_many else [])
     if len(chosen) != 1 or len(path) >= _DEEPEST:
-        return None  # of several
+        return None  # several may hold it
     (name,) = chosen
     if name == "content" and not MEMBERS.places.isdisjoint(map(squeezed, value)):
-        return None  # of a file
+        return None  # the content of a file
     found = _in_object(value[name], call, arguments, (*path, name))
     if found is None:
         return None
@@ -115,18 +115,18 @@ def _deeper(
         return None
     rest = _without(value, name)
     if not rest.keys().isdisjoint(found.rest):
-        rest = {"beside": rest}  # under another name than its own
+        rest = {"beside": rest}  # a member has that name
     return found._replace(rest={**rest, **found.rest})
 
 
 def _is_named(name: str, call: Call) -> bool:
-    """True if an array has a name that any list may have, or one that the tool has too."""
+    """True if an array has a generic name, or a noun of the tool's name."""
     member = member_of(name)
     return member.is_generic or member.noun in call.nouns
 
 
 def _as_objects(rows: list[Any], rest: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """Return the rows of a table as objects; columns that say more than names stay beside them."""
+    """Return the rows of a table as objects; columns with more than names stay beside them."""
     for name, columns in rest.items():
         objects = row_objects(columns, rows) if squeezed(name) in MEMBERS.columns else None
         if objects is not None:
@@ -138,7 +138,7 @@ def _as_objects(rows: list[Any], rest: dict[str, Any]) -> tuple[list[Any], dict[
 def _in_folder(
     value: Mapping[str, Any], names: list[str], path: tuple[str, ...]
 ) -> Collection | None:
-    """Return the folders and files in a folder; which of them are folders is told beside them."""
+    """Return the folders and files in a folder; the folders stay beside them too."""
     nouns = [member_of(name).noun for name in names]
     if "file" not in nouns or MEMBERS.folders.isdisjoint(nouns):
         return None
@@ -148,7 +148,7 @@ def _in_folder(
 
 
 def _inmost(found: Collection, call: Call) -> Collection:
-    """Return the rows of a statement that are in the only item, or below the names of columns."""
+    """Return the rows of a statement in the only item, or below the names of columns."""
     if not found.items:
         return found
     first, others = found.items[0], found.items[1:2]
@@ -157,7 +157,7 @@ def _inmost(found: Collection, call: Call) -> Collection:
     if not (call.is_query or "query" in call.words):
         return found
     if not others and isinstance(first, list) and first and found.path[-1:] not in ((), ("rows",)):
-        return found._replace(items=first)  # what was found for the first of several queries
+        return found._replace(items=first)  # the result of the only query
     if not others and isinstance(first, dict):
         name = next((each for each in ("results", "rows") if isinstance(first.get(each), list)), "")
         rest = {**found.rest, **_without(first, name)}
@@ -169,7 +169,7 @@ def _inmost(found: Collection, call: Call) -> Collection:
 
 
 def _main(value: Mapping[str, Any], names: list[str], call: Call) -> str | None:
-    """Return which array is the main part, by its name, else by what is in the others."""
+    """Return the name of the main array, by its name, else by the other arrays."""
     ranks = {}
     counts = [each for name, each in value.items() if member_of(name).is_count]
     for name in names:
@@ -186,28 +186,28 @@ def _main(value: Mapping[str, Any], names: list[str], call: Call) -> str | None:
         return (filled or leaders)[0]
     tables = [name for name in filled if isinstance(value[name][0], dict)]
     others = map(member_of, value)
-    is_told = call.intent == "list" or any(each.is_paging or each.is_count for each in others)
-    return tables[0] if len(tables) == 1 and is_told else None
+    is_listed = call.intent == "list" or any(each.is_paging or each.is_count for each in others)
+    return tables[0] if len(tables) == 1 and is_listed else None
 
 
 # How sure it is
 
 _CERTAIN: Final = 5
 _LIKELY: Final = 2
-"""Points from which on an object is about an array. Nothing for and against it may be a guess."""
+"""Points from which on an object is about an array; without any points it may be a guess."""
 _EXPECTED: Final = 3  # the tool wants several things, or the array has its noun or a general name
 _COUNTED: Final = 2  # a number of items: with one that is expected, certain
 _EXACTLY: Final = 6  # the number of these items: certain alone
 _PAGED: Final = 6
 _OTHERS: Final = -1  # further containers: a count may be of those
-_ONE: Final = -1  # what the tool is named for is told of one thing
+_ONE: Final = -1  # the tool describes one thing
 _IDENTITY: Final = -5  # more than a name and a count are for it
 _THING: Final = -5
 _PART: Final = -12  # more than anything for it
 
 
 class _Array(NamedTuple):
-    """An array in an object: its name, its items, what stands beside it, and the call."""
+    """An array in an object: its name, its items, the other members, and the call."""
 
     name: str
     items: list[Any]
@@ -221,7 +221,7 @@ class _Array(NamedTuple):
 
     @property
     def beside(self) -> Mapping[str, Any]:
-        """What stands beside it, also in an object that sums it up."""
+        """The other members, and those of a summary among them."""
         if MEMBERS.sums.isdisjoint(self.rest):
             return self.rest
         found = dict(self.rest)
@@ -232,7 +232,7 @@ class _Array(NamedTuple):
 
 
 def _judged(array: _Array) -> Confidence | None:
-    """Return how sure it is that an object is about an array, rather than a thing that has it."""
+    """Return the confidence that an object is about an array; None if it is a thing with one."""
     name, call = array.name, array.call
     if _is_one_value(array) or _is_of_one(array):
         return None
@@ -253,25 +253,25 @@ def _judged(array: _Array) -> Confidence | None:
 
 
 def _weights_beside(array: _Array) -> dict[str, int]:
-    """Return the weight of each kind of member that stands beside an array."""
+    """Return the points of each kind of member beside an array."""
     weights: dict[str, int] = {}
     noun, wants_many = member_of(array.name).noun, array.call.wants_many
-    for name, said in array.beside.items():
+    for name, value in array.beside.items():
         member = member_of(name)
         if member.is_paging:
             weights["pages"] = _PAGED
         if member.is_count or noun in member.number_of:
-            exactly = said == len(array.items) or weights.get("count") == _EXACTLY
-            weights["count"] = _EXACTLY if exactly else _COUNTED * (type(said) is int)
-        elif member.is_identity and type(said) in _NAMING and not wants_many:
+            exactly = value == len(array.items) or weights.get("count") == _EXACTLY
+            weights["count"] = _EXACTLY if exactly else _COUNTED * (type(value) is int)
+        elif member.is_identity and type(value) in _NAMING and not wants_many:
             weights["identity"] = _IDENTITY
-        elif isinstance(said, dict | list) and not wants_many:
+        elif isinstance(value, dict | list) and not wants_many:
             weights["others"] = _OTHERS
     return weights
 
 
 def _is_thing(array: _Array) -> bool:
-    """True if what stands beside an array is a thing: one that is asked for, or many facts."""
+    """True if the other members are those of a thing: a requested one, or many."""
     call, members = array.call, [(member_of(name), each) for name, each in array.rest.items()]
     if call.wants_many:
         is_asked = any(type(each) is str and member.noun in call.nouns for member, each in members)
@@ -280,7 +280,7 @@ def _is_thing(array: _Array) -> bool:
 
 
 def _is_of_one(array: _Array) -> bool:
-    """True if an array is but a part: beside a verdict, of a setting, of what was given."""
+    """True if an array is only a part: of a verdict, of a setting, of an argument."""
     name, items, rest, call, arguments = array
     if not MEMBERS.judgements.isdisjoint(map(squeezed, rest)):
         return True
@@ -297,7 +297,7 @@ def _is_of_one(array: _Array) -> bool:
 
 
 def _is_one_value(array: _Array) -> bool:
-    """True if an array is one value: the lines of a text, the numbers of a measure, a pair."""
+    """True if an array is one value: lines of a text, numbers of a measure, a pair."""
     name, items, _, call, _ = array
     if array.has_objects:
         return False
@@ -311,7 +311,7 @@ def _is_one_value(array: _Array) -> bool:
 
 
 def _is_part(array: _Array) -> bool:
-    """True if what stands beside an array makes it a part of one thing that was asked for."""
+    """True if the other members make an array a part of one requested thing."""
     _, items, rest, call, _ = array
     if call.wants_many or not (call.is_about_one or call.checks or call.intent == "read"):
         return False
@@ -323,25 +323,25 @@ def _is_part(array: _Array) -> bool:
 
 
 def _is_little(array: _Array) -> bool:
-    """True if what stands beside an array is not much more than an echo of what was asked for."""
+    """True if the other members are little more than echoes of arguments."""
     call, arguments = array.call, array.arguments
-    told = [each for each in array.rest.values() if each not in (None, "", [], {})]
-    new = [each for each in told if each not in arguments.values()]
+    filled = [each for each in array.rest.values() if each not in (None, "", [], {})]
+    new = [each for each in filled if each not in arguments.values()]
     if call.checks:
         return False
     if not array.has_objects:
         return call.intent == "unknown" and not new
     if call.intent not in ("read", "make"):
-        return len(told) <= _FEWEST
+        return len(filled) <= _FEWEST
     is_short = all(isinstance(each, str | bool) and len(str(each)) <= _SHORT for each in new)
-    return len(new) < 2 and len(new) < len(told) and is_short
+    return len(new) < 2 and len(new) < len(filled) and is_short
 
 
-# Objects that hold several things by their names, and what an object says of one thing
+# Objects that hold several things by name
 
 
 def is_one(value: Mapping[str, Any]) -> bool:
-    """True if an object is a thing with a name of its own, rather than words about a list."""
+    """True if an object is a thing with an identity, rather than a report about a list."""
     members = [(member_of(name), each) for name, each in value.items()]
     if any(member.is_paging or member.is_count for member, _ in members):
         return False
@@ -349,9 +349,9 @@ def is_one(value: Mapping[str, Any]) -> bool:
 
 
 def named_things(value: Mapping[str, Any]) -> Collection | None:
-    """Return the objects of an object that has nothing but those, alike, each by its name.
+    """Return the members of an object that has only similar objects, each with its name.
 
-    Values may stand beside those that have a number each behind the same name: `ITEM_1`, `ITEM_2`.
+    Other values are allowed beside numbered objects: `ITEM_1`, `ITEM_2`.
     """
     things = {name: each for name, each in value.items() if isinstance(each, dict)}
     rest = {name: each for name, each in value.items() if name not in things}
@@ -366,7 +366,7 @@ def named_things(value: Mapping[str, Any]) -> Collection | None:
 
 
 def mapped(value: Mapping[str, Any], called: tuple[str, ...]) -> Collection | None:
-    """Return what an object holds by name, itself or in its one member named for several."""
+    """Return the things by name in an object, or in its one plural member."""
     things = entries(value) if len(value) > 1 else None
     if things is not None:
         return Collection(things, {}, (), "guess")
@@ -383,9 +383,9 @@ def mapped(value: Mapping[str, Any], called: tuple[str, ...]) -> Collection | No
 
 
 def entries(value: Mapping[str, Any], *, is_held: bool = False) -> list[Any] | None:
-    """Return the members of an object that are all of one kind and have names of their own.
+    """Return the members of an object as items, if all have one type; else None.
 
-    `is_held`: it goes by the name of several things; else they have to be sentences, or objects.
+    `is_held`: the object has a plural name; otherwise the members must be sentences or objects.
     """
     members = list(map(member_of, value))
     if not members or any(each.is_identity or each.is_beside for each in members):
@@ -397,8 +397,8 @@ def entries(value: Mapping[str, Any], *, is_held: bool = False) -> list[Any] | N
         return [keyed(name, each) for name, each in value.items()]
     are_lines = kinds == {str} and all("\n" not in each for each in value.values())
     if not is_held:
-        is_told = len(value) >= _FEWEST and are_lines
-        are_alike = is_told and all(" " in each for each in value.values())
+        may_be_items = len(value) >= _FEWEST and are_lines
+        are_alike = may_be_items and all(" " in each for each in value.values())
     else:
         are_lists = kinds == {list} and all(dict not in map(type, e) for e in value.values())
         are_alike = are_lines or are_lists or kinds == {int}
@@ -406,12 +406,12 @@ def entries(value: Mapping[str, Any], *, is_held: bool = False) -> list[Any] | N
 
 
 def keyed(name: str, thing: dict[str, Any]) -> dict[str, Any]:
-    """Return a thing with the name that it goes by."""
+    """Return an object with its name as `key`."""
     return {"_key" if "key" in thing else "key": name, **thing}
 
 
 def nothing_in(value: Mapping[str, Any], nouns: frozenset[str]) -> bool:
-    """True if an object without any array says that the number of things in it is none."""
+    """True if an object without arrays states a count of zero."""
     if any(isinstance(each, list) for each in value.values()):
         return False
     if len(value) > _MANY and is_one(value):

@@ -18,7 +18,7 @@ _FIELD_OF: Final[dict[str, str]] = {
     **dict.fromkeys(MEMBERS.offset, "offset"),
     **dict.fromkeys(MEMBERS.next_offset, "next_offset"),
 }
-"""The field that a number is, by its name."""
+"""Fields of a page by the names of members that are numbers."""
 _FLAGS: Final = {
     **dict.fromkeys(MEMBERS.is_cut, "cut"),
     **dict.fromkeys(MEMBERS.is_last, "last"),
@@ -100,7 +100,7 @@ def _read_text(name: str, value: str | None, found: dict[str, Any]) -> None:
 
 
 def _read_next(value: str | None, found: dict[str, Any]) -> None:
-    """Take a link or a cursor to the next page; without a value there is no next page."""
+    """Interpret a link or cursor to the next page; an empty one means that there is none."""
     found["next_link"] = value
     if not value:
         return

@@ -1,6 +1,6 @@
 """What the sentences of a short text report: an outcome, or that nothing was found.
 
-The phrases are in `lexicon.phrases`; each function here says where in a text they are looked for.
+The phrases are in `lexicon.phrases`; each function decides where in a text to look for them.
 """
 
 import re
@@ -10,9 +10,9 @@ from accord.reader.lexicon import base_forms, phrases
 from accord.reader.lexicon.phrases import Pattern
 
 LONGEST_SENTENCE: Final = 300
-"""Characters of a sentence that are looked at."""
+"""Characters of a sentence that are matched."""
 _LONGEST_REPORT: Final = 400
-"""Characters of a text that is a report and no document."""
+"""Characters of a text that may be a report; longer ones are documents."""
 _LONGEST_OUTCOME: Final = 4_000
 """Characters of a report on several operations."""
 _LONGEST_NOTHING: Final = 200
@@ -20,19 +20,19 @@ _LONGEST_NOTHING: Final = 200
 _LONGEST_WORD: Final = 20
 """Characters of a report that is one word: `Done.`"""
 _FIRST_WORDS: Final = 14
-"""Words of a sentence among which its verb is."""
+"""Words of a sentence in which its verb is looked for."""
 _FIRST_LINES: Final = 6
-"""Lines of a text of which one reports what was done: those below are details."""
+"""Lines of a text in which a report is looked for; those below are details."""
 _FEW_LINES: Final = 3
 """Lines of a short report: a heading, the report, advice."""
 _SOME_LINES: Final = 6
-"""Lines below a heading, among which the report is, with what was searched."""
+"""Lines below a heading in which the report is looked for."""
 _LONGEST_ADVISED: Final = 1_000
-"""Characters of a text that reports nothing found, with what it advises."""
+"""Characters of a text that reports nothing found, with its advice."""
 _MOST_LINES: Final = 16
-"""Lines of a text that is about nothing found, with what it advises."""
+"""Lines of a text that reports nothing found, with its advice."""
 _COMMENTS: Final = ("/*", "//", "<!--")
-"""A generated file begins with these, which is not a report on it."""
+"""Beginnings of generated files, which are not reports."""
 _THERE_IS: Final = ("there is ", "there's ")
 _STOP: Final = re.compile(r"[.!?][\"')\]]?\s+(?=[A-Z])|\n\s*\n")
 _WORD: Final = re.compile(r"[a-z]+")
@@ -56,7 +56,7 @@ def split_sentence(text: str) -> tuple[str, str]:
 
 
 def begins(text: str, phrase: Pattern, most: int = LONGEST_SENTENCE) -> bool:
-    """True if a text begins with a phrase, in small letters and after blanks."""
+    """True if a text begins with a phrase, ignoring case and leading blanks."""
     return phrase.match(text[:most].strip().lower()) is not None
 
 
@@ -86,7 +86,7 @@ def reports_retrieval(text: str) -> bool:
 
 
 def reports_any_action(sentence: str) -> bool:
-    """True if a sentence reports that something was done, whatever else was not."""
+    """True if a sentence reports that something was done, even if others were not."""
     small = after(phrases.marks_before, sentence).lower()
     if small.startswith(("nothing ", "none ")) or phrases.not_as_expected.match(small):
         return False
@@ -152,7 +152,7 @@ def reports_each_failed(text: str) -> bool:
 
 
 def reports_nothing_found(text: str, *, wants_many: bool = False) -> bool:
-    """True if a text reports that a search found nothing, whatever advice it adds.
+    """True if a text reports that a search found nothing, perhaps with advice.
 
     From a tool that lists, the report may stand below some lines about the search.
     """

@@ -86,7 +86,7 @@ def tool_in(item: Any) -> Any:
 
 
 def _parts(lines: Sequence[Line]) -> tuple[list[str], list[Line]]:
-    """Return the description of a tool, and the lines that say what it parameters."""
+    """Return the texts that describe a tool, and the lines of its parameters."""
     texts: list[str] = []
     parameters: list[Line] = []
     in_parameters = False

@@ -24,9 +24,9 @@ _SECTION: Final = re.compile(r"^\[([\w-]+)\](?:[ \t].*)?$", re.M)
 _JOINTS: Final = re.compile(r"[^a-z0-9]")
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _MAX_NAMES: Final = 2_048
-"""Names that are remembered for each function."""
+"""Names whose results are cached for each function."""
 _MAX_NAME: Final = 64
-"""Characters of a name that is remembered."""
+"""Characters of a name whose result is cached."""
 
 T = TypeVar("T")
 
@@ -80,7 +80,7 @@ def pairs(section: str) -> dict[str, str]:
 
 
 def memo(describe: Callable[[str], T]) -> Callable[[str], T]:
-    """Return a function that remembers its results for short names, which recur."""
+    """Return a function that caches its results for short names, which recur."""
     return _Memo(describe).__getitem__  # nothing in Python is faster to call
 
 
@@ -129,31 +129,31 @@ def base_forms(word: str) -> tuple[str, ...]:
 
 
 class Member(NamedTuple):
-    """What the name of a member says, beside a list or as that of one."""
+    """The properties of a member by its name."""
 
     noun: str
-    """Its last word in the singular: what it is."""
+    """Its last word in the singular."""
     is_generic: bool
     """A name that any list may have."""
     is_paging: bool
     is_count: bool
     """`total`, `count`."""
     number_of: frozenset[str]
-    """What it is the number of: `totalUsers`, `user_count`."""
+    """The nouns that it counts: `totalUsers`, `user_count`; empty if it is not a count."""
     is_identity: bool
-    """It says which thing this is."""
+    """True if it identifies a thing."""
     is_beside: bool
-    """What it holds goes along with an answer, and is none itself."""
+    """True if it is only sent along with an answer."""
 
 
 def _is_number(parts: tuple[str, ...]) -> bool:
-    """True if a name is that of the number that a thing goes by: `trial_number`."""
+    """True if a name is that of an identifying number: `trial_number`."""
     return len(parts) == 2 and parts[1] == "number" and parts[0] not in MEMBERS.not_numbered
 
 
 @memo
 def member_of(name: str) -> Member:
-    """What is known of a member by its name."""
+    """Return the properties of a member by its name."""
     parts, key = words_of(name), squeezed(name)
     nouns = tuple(map(singular, parts))
     return Member(
@@ -168,5 +168,5 @@ def member_of(name: str) -> Member:
 
 
 def is_of_list(member: Member) -> bool:
-    """True if a member says something about a list, rather than about a thing."""
+    """True if a member is about a list rather than a thing: a page or a count."""
     return member.is_paging or member.is_count or bool(member.number_of)

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 from accord.reader.lexicon import ordered, pairs, sections, words
 
 LONGEST_LINE: Final = 100_000
-"""Characters of the longest line that is held against patterns."""
+"""Characters of the longest line that is matched."""
 _METHODS: Final = ("match", "fullmatch", "search", "sub")
 _INNER: Final = re.compile(r"\{([a-z][a-z.-]*)\}")
 
 
 def lines_of(text: str) -> list[str] | None:
-    """The lines of a text; None if one is longer than any that is held against patterns."""
+    """Return the lines of a text; None if one is too long to be matched."""
     lines = text.splitlines()
     if len(text) > LONGEST_LINE and max(map(len, lines)) > LONGEST_LINE:
         return None
@@ -27,7 +27,7 @@ def lines_of(text: str) -> list[str] | None:
 
 
 class Pattern:
-    """The part of `re.Pattern` that is needed here, compiled when a text is held against it."""
+    """The needed part of `re.Pattern`, compiled at its first match."""
 
     __slots__ = ("flags", "fullmatch", "match", "search", "source", "sub")
 
@@ -41,7 +41,7 @@ class Pattern:
         self.flags: int = flags
 
     def __getattr__(self, name: str) -> Any:
-        """Compile the pattern: this is called for a method that is not there yet, which is once."""
+        """Compile the pattern and set its methods, when one is first used."""
         if name not in _METHODS:
             raise AttributeError(name)
         compiled = re.compile(self.source, self.flags)
@@ -62,7 +62,7 @@ def _of_section(found: re.Match[str]) -> str:
 
 
 def _pattern_of(section: str) -> Pattern:
-    """Return the pattern of a section; a blank in it is any space, all of it."""
+    """Return the pattern of a section; a blank in it matches all white space."""
     spaced = (pattern.replace(" ", r"\s++") for pattern in patterns(section))
     return Pattern("|".join(f"(?:{pattern})" for pattern in spaced), re.S)
 
@@ -75,23 +75,23 @@ if TYPE_CHECKING:  # not at run time, where it makes each access slower
 
 
 def _any_word(words: Iterable[str]) -> str:
-    """One pattern for any of some words, by their first letters: `re` takes half the time then."""
+    """Return a pattern for any of the words, grouped by first letter, which halves the time."""
     parts = groupby(sorted(words), key=itemgetter(0))
     alike = ((first, "|".join(re.escape(word[1:]) for word in each)) for first, each in parts)
     return "|".join(f"{re.escape(first)}(?:{rests})" for first, rests in alike)
 
 
 FRAGMENTS: Final = Pattern(_any_word(ordered("texts.of-failure")))
-"""Parts of words without any of which no text says that something failed."""
+"""Parts of words of which each text about a failure has one."""
 
 
-# Other languages, put into English: the words by which a reply reports its outcome
+# Translation to English of the words by which replies in other languages report outcomes
 
 
 _LONGEST_FOREIGN: Final = 600
-"""Characters at the start of a text that are put into English."""
+"""Characters at the start of a text that are translated."""
 _LETTERS: Final = Pattern("[\u00c0-\u024f\u0400-\u052f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
-"""Letters of other languages; signs and pictures belong to all."""
+"""Letters of other languages, without signs and pictures."""
 _SPACED: Final = pairs("languages.phrases")
 _UNSPACED: Final = pairs("languages.signs")
 _ENGLISH: Final = _SPACED | {sign: f" {english} " for sign, english in _UNSPACED.items()}
@@ -112,13 +112,13 @@ _FOREIGN: Final = Pattern(
 def in_english(text: str, *, is_foreign: bool = False) -> str:
     """Return a text with its first words in English, in small letters, if any are foreign.
 
-    `is_foreign`: it may be of another language though no letter shows it.
+    `is_foreign`: it may be in another language although its letters are English.
     """
     head = text[:_LONGEST_FOREIGN]
     if not is_foreign and (head.isascii() or _LETTERS.search(head) is None):
         return text
     small = head.lower()
-    told = _FOREIGN.sub(lambda found: _ENGLISH[found[0]], small)
-    if told == small:
+    english = _FOREIGN.sub(lambda found: _ENGLISH[found[0]], small)
+    if english == small:
         return text
-    return told.replace("  ", " ").replace(" :", ":").lstrip() + text[_LONGEST_FOREIGN:]
+    return english.replace("  ", " ").replace(" :", ":").lstrip() + text[_LONGEST_FOREIGN:]

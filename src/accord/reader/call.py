@@ -132,7 +132,7 @@ def _described(parts: tuple[str, ...], intent: Intent, is_plural: bool) -> Call:
         or (reads and (is_plural or is_collective))
         or (intent == "run" and parts[-1] == "query"),
         verbs=frozenset(_verbs(parts, intent)),
-        gives_prose=(reads or intent == "make") and not NAMES.telling.isdisjoint(parts),
+        gives_prose=(reads or intent == "make") and not NAMES.prose.isdisjoint(parts),
         checks=intent not in ("list", "act") and not NAMES.checking.isdisjoint(parts),
         gives_output=gives_output,
         may_act=any(word in VERBS.act_or_noun or is_action_verb(word) for word in parts),
@@ -263,7 +263,7 @@ def _without_fillers(name: tuple[str, ...]) -> tuple[str, ...]:
 def _is_about_action(parts: tuple[str, ...]) -> bool:
     """True if a tool returns information about an action: `deploy_status`."""
     first, last = parts[0], parts[-1]
-    if last in NAMES.told and NAMES.changing.isdisjoint(parts) and VERBS.list.isdisjoint(parts):
+    if last in NAMES.topics and NAMES.changing.isdisjoint(parts) and VERBS.list.isdisjoint(parts):
         return True
     return last in NAMES.heads and first in NAMES.action_nouns
 

@@ -375,7 +375,9 @@ def mapped(value: Mapping[str, Any], called: tuple[str, ...]) -> Collection | No
         return None
     (name,) = inner
     rest = _without(value, name)
-    if any(isinstance(each, str) and beside not in MEMBERS.said for beside, each in rest.items()):
+    if any(
+        isinstance(each, str) and beside not in MEMBERS.of_answer for beside, each in rest.items()
+    ):
         return None
     is_named = bool(words_of(name)) and set(words_of(name)).issubset(called)
     things = entries(value[name], is_held=True) if is_named else None
@@ -390,7 +392,7 @@ def entries(value: Mapping[str, Any], *, is_held: bool = False) -> list[Any] | N
     members = list(map(member_of, value))
     if not members or any(each.is_identity or each.is_beside for each in members):
         return None
-    if not (MEMBERS.said | MEMBERS.of_one).isdisjoint(value):
+    if not (MEMBERS.of_answer | MEMBERS.of_one).isdisjoint(value):
         return None
     kinds = set(map(type, value.values()))
     if kinds == {dict}:

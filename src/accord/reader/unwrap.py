@@ -279,7 +279,7 @@ _SHAPES: Final = (
 
 
 def _message_in(value: Mapping[str, Any], notes: Notes) -> Reply | None:
-    """Return the reply inside of a message; None if the object is no such message."""
+    """Return the reply in a message; None if the object is not such a message."""
     kinds = {each for name in _KINDS if isinstance(each := value.get(name), str)}
     fitting = (shape for shape in _SHAPES if shape.members <= value.keys())
     shape = next((each for each in fitting if not each.kinds or each.kinds & kinds), None)

@@ -38,10 +38,10 @@ _CHAPTERS: Final = 2
 _ENDINGS: Final = ("ed", "en")
 _ROW_COUNTS: Final = frozenset("0123456789QIUDqiud")
 """First characters of the output of a database that changed rows: `3 rows`, `INSERT 0 1`."""
-_OUTCOME_ENDINGS: Final = ordered("members.telling")
+_OUTCOME_ENDINGS: Final = ordered("members.outcome-endings")
 _NAMING: Final = ordered("members.naming")
 _FILE: Final = re.compile(r"[\w./\\-]{1,200}\.[a-z]\w{0,4}")
-_REPORTING: Final = MEMBERS.saying | ENGLISH_MEMBERS.keys()
+_REPORTING: Final = MEMBERS.beside_report | ENGLISH_MEMBERS.keys()
 """Members that may stand beside a report."""
 _REPORTED: Final = MEMBERS.written_to | MEMBERS.report_details
 _DONE: Final = (

@@ -13,8 +13,8 @@ from accord.reader.lexicon import MEMBERS, NAMES, member_of, ordered, phrases, s
 from accord.reader.reading import Confidence
 
 _NAMES: Final = (*ordered("members.tool-names"), *ordered("members.names"))
-_PARAMETERS: Final = ordered("members.tool-takes")
-_DESCRIPTIONS: Final = ordered("members.tool-says")
+_PARAMETERS: Final = ordered("members.tool-parameters")
+_DESCRIPTIONS: Final = ordered("members.tool-descriptions")
 _ANY_NOUN: Final = NAMES.catalog | NAMES.catalog_with_parameters
 _MOST_NAMES: Final = 1_024
 """Names of tools whose nouns are cached."""

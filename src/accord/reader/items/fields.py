@@ -61,8 +61,8 @@ _PARAMETER: Final = re.compile(
 )
 _ANNOTATION: Final = re.compile(r"[:=].*", re.S)
 """The type or the default of a parameter."""
-_PARAMETER_LABELS: Final = words("texts.tool-takes")
-_DESCRIPTION_LABELS: Final = words("texts.tool-says")
+_PARAMETER_LABELS: Final = words("texts.tool-parameters")
+_DESCRIPTION_LABELS: Final = words("texts.tool-descriptions")
 
 
 def tool_in(item: Any) -> Any:

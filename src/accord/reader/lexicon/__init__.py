@@ -9,7 +9,7 @@ A section:
 
 is `VERBS.list`, and `words("verbs.list")`.
 
-A `.txt` file whose first line says `# exclusive` has each word in one section only. Rules ask the
+A `.txt` file whose first line is `# exclusive` has each word in one section only. Rules ask the
 lexicon; no rule has a list of words of its own.
 """
 

@@ -224,10 +224,10 @@ class _Array(NamedTuple):
         """The other members, and those of a summary among them."""
         if MEMBERS.sums.isdisjoint(self.rest):
             return self.rest
-        found = dict(self.rest)
-        for name in MEMBERS.sums & self.rest.keys():
-            if isinstance(self.rest[name], dict):
-                found |= found.pop(name)
+        found: dict[str, Any] = {}
+        for name, each in self.rest.items():
+            is_sum = name in MEMBERS.sums and isinstance(each, dict)
+            found |= each if is_sum else {name: each}
         return found
 
 

@@ -32,8 +32,14 @@ from accord.reader.reading import Confidence
 from accord.reader.sentences import after, reports_nothing_found
 
 _NONE: Final = frozenset(ordered("languages.none"))
-_FOREIGN: Final = _NONE | words("languages.words") | pairs("languages.phrases").keys()
+_FOREIGN: Final = (
+    _NONE
+    | words("languages.words")
+    | {word for phrase in pairs("languages.phrases") for word in phrase.split() if len(word) > 3}
+)
 """Words that show that a text is not in English."""
+_LARGEST: Final = 10**18
+"""Numbers of more digits are not searched for."""
 _START: Final = 100
 """Characters at the start of a text that show its language."""
 _MOST_MEMBERS: Final = 6
@@ -106,7 +112,7 @@ class Facts(msgspec.Struct, kw_only=True):
         text = self._text_of(value) if isinstance(value, dict) else value
         if isinstance(text, str):
             self.text = self.english = unframed(text) if text.startswith(FRAME) else text
-            start = self.text[:_START].lower().split()
+            start = self.text[:_START].lower().replace(":", " ").split()
             is_own = NAMES.translating.isdisjoint(self.call.words)
             is_foreign = is_own and not _FOREIGN.isdisjoint(start)
             self.is_foreign = self.call.is_foreign or is_foreign
@@ -156,10 +162,17 @@ class Facts(msgspec.Struct, kw_only=True):
 
     def mentions(self, text: str) -> bool:
         """True if a text contains the value of an argument."""
-        given = (str(each) for each in self.arguments.values() if type(each) in (str, int))
         return len(text) <= _LONGEST_TEXT and any(
-            2 <= len(each) <= _LONGEST_MENTION and each in text for each in given
+            2 <= len(each) <= _LONGEST_MENTION and each in text for each in self.given_texts()
         )
+
+    def given_texts(self) -> list[str]:
+        """Return the texts and numbers among the arguments, as text."""
+        return [
+            str(each)
+            for each in self.arguments.values()
+            if type(each) is str or (type(each) is int and abs(each) < _LARGEST)
+        ]
 
     def echoes(self, value: Any) -> bool:
         """True if a value is the value of an argument."""

@@ -1,7 +1,6 @@
 """Evidence that a reply is a list of tools: their names, parameters and descriptions."""
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from typing import Any, Final
 
 from accord.model.response import CATALOG, ResponseType
@@ -16,8 +15,6 @@ _NAMES: Final = (*ordered("members.tool-names"), *ordered("members.names"))
 _PARAMETERS: Final = ordered("members.tool-parameters")
 _DESCRIPTIONS: Final = ordered("members.tool-descriptions")
 _ANY_NOUN: Final = NAMES.catalog | NAMES.catalog_with_parameters
-_MOST_NAMES: Final = 1_024
-"""Names of tools whose nouns are cached."""
 _MOST_CHECKED: Final = 20
 """Items of a list that are checked."""
 
@@ -50,7 +47,6 @@ def catalog(facts: Facts) -> Verdict | None:
     return None
 
 
-@lru_cache(_MOST_NAMES)
 def _nouns_of(words: tuple[str, ...]) -> frozenset[str]:
     """Return the nouns of a tool's name: the plural ones, if it has any."""
     plurals = {word for word in words if word.endswith("s") and word not in NAMES.no_plural}

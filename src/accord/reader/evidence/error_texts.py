@@ -234,8 +234,8 @@ def _is_missed(facts: Facts, text: str) -> bool:
 def _quotes_failure(facts: Facts, text: str) -> bool:
     """True if the words of failure in a text are those of an argument."""
     small = text[:_START].lower()
-    for each in facts.arguments.values():
-        given = str(each).lower() if type(each) in (str, int) else ""
+    for each in facts.given_texts():
+        given = each.lower()
         if not 0 < len(given) <= _LONGEST_LINE or given not in small or given == _LABEL:
             continue
         if small.startswith(given) and (_STATUS.fullmatch(given) or may_fail(given)):
@@ -359,7 +359,8 @@ def _is_error(opening: Opening) -> bool:
         return _is_own_error(opening)
     if opening.is_heading:
         return kind != "finding" and _title_failed(opening)
-    if kind == "list" and line[0] == opening.below[:1] == "[":  # tagged lines, such as a log
+    is_mark = not line[0].isalnum()
+    if kind == "list" and is_mark and line[0] == opening.below[:1]:  # tagged lines, such as a log
         return False
     if kind != "finding" and phrases.cross.match(line):
         return True
@@ -447,8 +448,7 @@ def _is_rejection(opening: Opening) -> bool:
         return True
     if facts.call.intent in ("list", "run") or facts.call.is_about_one:
         return False
-    given = [str(each) for each in facts.arguments.values() if type(each) in (str, int)]
-    parts = [each for each in given if len(each) > 1 and each in line]
+    parts = [each for each in facts.given_texts() if len(each) > 1 and each in line]
     for each in parts:
         line = line.replace(each, "")
     line = _without_quotes(line)

@@ -397,6 +397,11 @@ def _is_finding(sign: Sign, value: Mapping[str, Any], call: Call) -> bool:
         return call.intent in ("list", "read") and not call.checks
     if sign.verbs and sign.verbs.isdisjoint(call.verbs):
         return call.intent != "act" or reports_completion(sign.message)
+    if rule == "errors-member" and call.checks:
+        return True
+    is_untold = sign.message == _NO_MESSAGE and rule in ("flag-false", "status-number")
+    if is_untold and (call.checks or (call.intent == "read" and _is_thing(value))):
+        return True
     if rule == "flag-false":
         parts = [each for each in value.values() if isinstance(each, dict) and each]
         return call.checks and len(parts) > 1 and MEMBERS.about_errors.isdisjoint(value)
@@ -491,7 +496,7 @@ def all_failed(facts: Facts) -> Verdict | None:
     is_open = call.checks or call.is_about_errors
     if isinstance(value, list) and not is_open and (issues := _issues_in(value)) is not None:
         return facts.failed(issues, "likely")
-    items = _results(facts)
+    items = () if call.is_query or "query" in call.words else _results(facts)
     if len(items) == 1 and (sign := _only_error(facts, items[0])) is not None:
         return facts.failed(sign._replace(rule="all-failed", details=value), "likely")
     if call.intent == "list":

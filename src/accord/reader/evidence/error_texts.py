@@ -253,21 +253,21 @@ class Opening:
 
     def __init__(self, text: str, chars: int, kind: Kind, facts: Facts) -> None:
         line, _, below = text.partition("\n")
-        self.line = line.rstrip()
-        self.below = below.strip()
-        self.chars = chars
-        self.kind = kind
-        self.facts = facts
-        self.first = after(phrases.marks, self.line)
+        self.line: str = line.rstrip()
+        self.below: str = below.strip()
+        self.chars: int = chars
+        self.kind: Kind = kind
+        self.facts: Facts = facts
+        self.first: str = after(phrases.marks, self.line)
         """The line without its leading marks."""
         english = self.first[: _LONGEST_DENIAL + 1]
-        self.small = english.lower()
+        self.small: str = english.lower()
         if not english.isascii() or facts.is_foreign:
             english = in_english(english, is_foreign=facts.is_foreign).strip()
-        self.english = english.lower()
-        self.sentence = first_sentence(english).lower()
+        self.english: str = english.lower()
+        self.sentence: str = first_sentence(english).lower()
         """The first sentence in English, or a part of it that is too long for a sentence."""
-        self.is_heading = bool(below) and line[:1] == "#"
+        self.is_heading: bool = bool(below) and line[:1] == "#"
         self._is_own: bool | None = None
 
     @property

@@ -224,3 +224,23 @@ def test_a_reading_is_the_same_in_every_process() -> None:
         for seed in ("0", "1", "2", "3")
     }
     assert len(said) == 1
+
+
+LARGE = 10**5_000  # of more digits than Python prints
+
+
+@pytest.mark.parametrize(
+    ("reply", "tool", "arguments"),
+    [
+        ({"content": [{"type": "text", "text": LARGE}]}, "get_x", {}),
+        ({"status": LARGE, "message": LARGE}, "get_x", {"a": LARGE}),
+        ({"errors": [LARGE]}, "get_x", {}),
+        ("Error: x", "get_x", {"a": LARGE}),
+        ({"a": 1}, 1, {}),
+        ({"a": 1}, "get_x", {1: 2}),
+        ({"a": 1}, "get_x", "x"),
+        ({"a": 1}, "get_x", [1]),
+    ],
+)
+def test_odd_calls_are_read_too(reply: Any, tool: Any, arguments: Any) -> None:
+    assert read(reply, tool, arguments).response.response_type in ("single", "error")

@@ -216,8 +216,8 @@ def _as_text(text: Any, notes: Notes) -> str:
     notes.finding("the text of a block is not a string")
     try:
         return msgspec.json.encode(text, enc_hook=str).decode()
-    except (RecursionError, UnicodeEncodeError, TypeError):
-        return str(text)
+    except (RecursionError, ValueError, TypeError):
+        return str(text) if not isinstance(text, int) else "a number that is too large to be shown"
 
 
 def described(block: Mapping[str, Any]) -> Mapping[str, Any]:

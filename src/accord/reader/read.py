@@ -102,16 +102,26 @@ def read(
         if tool in (None, reply.response.tool_name):
             return reply
         reply = reply.raw
-    request = _Request(tool, arguments or {}, Notes(), reply)
+    tool, arguments = tool if isinstance(tool, str) else None, _checked(arguments)
+    request = _Request(tool, arguments, Notes(), reply)
     try:
         return _read(request, unwrap(reply, request.notes))
     except Exception as error:  # noqa: BLE001 - an object inside of the reply may raise anything
-        request = _Request(tool, arguments or {}, Notes(), reply)
+        request = _Request(tool, arguments, Notes(), reply)
         try:
             unwrapped = unwrap_again(reply, request.notes)
         except TypeError:  # JSON: the error is in the reader
             raise error from None
         return _read(request, unwrapped)
+
+
+def _checked(arguments: Any) -> Mapping[str, Any]:
+    """Return arguments without names that are not texts; none if they are not a mapping."""
+    if not arguments or not isinstance(arguments, Mapping):
+        return {}
+    if all(type(name) is str for name in arguments):
+        return arguments
+    return {name: each for name, each in arguments.items() if isinstance(name, str)}
 
 
 def _read(request: _Request, reply: Reply) -> Reading:

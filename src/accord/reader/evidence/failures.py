@@ -13,6 +13,7 @@ from accord.reader import collection
 from accord.reader.call import Call
 from accord.reader.evidence import Facts, Sign, Verdict
 from accord.reader.evidence.error_texts import failure_strength, may_fail, rejects_value
+from accord.reader.known_shapes import text_of
 from accord.reader.lexicon import (
     MEMBERS,
     NAMES,
@@ -120,7 +121,7 @@ def _reason_in(members: Members, depth: int = 0) -> str | None:
         first = errors[0] if isinstance(errors, list) and errors else None
         if first is not None:
             is_object = isinstance(first, dict)
-            return _reason_in(_members(first), depth + 1) if is_object else str(first)
+            return _reason_in(_members(first), depth + 1) if is_object else text_of(first)
     title = members.get("title", members.get("statustext"))
     return title if isinstance(title, str) else None
 
@@ -431,7 +432,8 @@ def _exit_code(value: Mapping[str, Any], call: Call) -> Sign | None:
     """Return the failure of a program with a bad exit code."""
     if MEMBERS.exit_codes.isdisjoint(value) or call.checks or call.wants_many:
         return None
-    code = next((value[name] for name in MEMBERS.exit_codes if type(value.get(name)) is int), 0)
+    codes = (each for name, each in value.items() if name in MEMBERS.exit_codes)
+    code = next((each for each in codes if type(each) is int), 0)
     output = value.get("stderr") or value.get("output") or value.get("stdout")
     reason = output.strip() if isinstance(output, str) else ""
     if not code or not (
@@ -534,7 +536,9 @@ def _counted(facts: Facts) -> Verdict | None:
     """An object that counts failures, or whose status reports that some failed."""
     value, call = facts.value, facts.call
     is_action = (call.intent not in ("read", "unknown") or call.may_act) and not call.checks
-    counts = _counts(value) or (1, int(str(value.get("status")) in OUTCOMES.partly))
+    status = value.get("status")
+    is_partly = isinstance(status, str) and status in OUTCOMES.partly
+    counts = _counts(value) or (1, int(is_partly))
     if counts[1] == 0:
         return None
     if counts[0] == 0:
@@ -592,12 +596,13 @@ def _count_outcomes(items: Sequence[Any]) -> tuple[int, int]:
 
 def _outcome_of(item: Mapping[str, Any]) -> bool | None:
     """Return whether a result succeeded or failed; None if it is unknown."""
-    for name in MEMBERS.success_flags:
-        if type(item.get(name)) is bool:
-            return bool(item[name])
+    for name, each in item.items():
+        if name in MEMBERS.success_flags and type(each) is bool:
+            return each
     if failure_in(item) is not None:
         return False
-    return True if str(item.get("status")).lower() in OUTCOMES.fine else None
+    status = item.get("status")
+    return True if isinstance(status, str) and status.lower() in OUTCOMES.fine else None
 
 
 def _is_bare(item: Mapping[str, Any]) -> bool:

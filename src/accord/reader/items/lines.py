@@ -279,6 +279,9 @@ def split_advice(lines: list[str]) -> tuple[list[str], list[str]]:
         is_count = at == len(lines) - 1 and (states_count(line) or _is_sum(lines))
         if not line[:1].strip() or line[0] in "#|" or not (is_count or _ADVICE.match(line)):
             continue
+        label, colon, _ = line.partition(":")
+        if colon and any(each.startswith(f"{label}:") for each in lines[:at]):
+            continue  # a label of the items
         is_heading = line.endswith(":") and _ADVISES.match(line) is not None
         is_apart = is_heading or not any(map(str.isalnum, lines[at - 1]))
         if is_apart and (is_heading or not _is_above(lines, at)):

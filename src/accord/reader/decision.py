@@ -38,6 +38,7 @@ from accord.reader.evidence.lists import (
     none_found,
     nothing_listed,
 )
+from accord.reader.lexicon import MEMBERS
 from accord.reader.reading import LEVEL, LEVELS, Confidence
 from accord.reader.value import ASKING
 
@@ -85,7 +86,8 @@ def _single(facts: Facts) -> Verdict:
     if facts.call.wants_many or hints_at_failure(facts):
         return _PERHAPS
     if facts.text is None:
-        return _LIKELY if facts.call.intent == "unknown" else _SURELY
+        has_reason = type(facts.value) is dict and not MEMBERS.why.isdisjoint(facts.value)
+        return _LIKELY if has_reason or facts.call.intent == "unknown" else _SURELY
     is_line = facts.call.intent == "read" and "\n" not in facts.text.strip()
     is_open = bool(facts.arguments) and (is_line or facts.call.intent == "unknown")
     return _PERHAPS if is_open else _LIKELY

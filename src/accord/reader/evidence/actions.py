@@ -213,7 +213,7 @@ def reports_done(facts: Facts) -> Verdict | None:
     if call.intent in ("run", "make") and not is_output and reports_completion(text):
         return Verdict("action", "likely")
     if call.intent == "unknown" and not call.checks and _is_report(text):
-        return Verdict("action", "likely")
+        return Verdict("action", "likely" if call.may_act else "guess")
     if call.may_act and call.intent != "read" and begins(text, phrases.nothing_to_do):
         return Verdict("action", "guess")
     return None

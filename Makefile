@@ -20,8 +20,8 @@ INSTALL := $(PIP) install --quiet --quiet --constraint constraints.txt --build-c
 PEERS := $(VENV)/peers
 FRAMEWORKS := $(patsubst tests/frameworks/environments/%.txt,$(VENV)/frameworks/%/.installed,\
 	$(wildcard tests/frameworks/environments/*.txt))
-# Two processes more than cores: many tests wait for child processes, or for a time limit.
-PYTEST := pytest --numprocesses $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2) --dist worksteal
+# One process more than cores: many tests wait for child processes.
+PYTEST := pytest --numprocesses $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist worksteal
 # Compile once, before the tests start thousands of processes.
 COMPILE = $(BIN)/python -m compileall -q src
 # A broken link is an error.

@@ -89,7 +89,8 @@ def _single(facts: Facts) -> Verdict:
         has_reason = type(facts.value) is dict and not MEMBERS.why.isdisjoint(facts.value)
         return _LIKELY if has_reason or facts.call.intent == "unknown" else _SURELY
     is_line = facts.call.intent == "read" and "\n" not in facts.text.strip()
-    is_open = bool(facts.arguments) and (is_line or facts.call.intent == "unknown")
+    is_vague = facts.call.intent == "unknown" or is_line
+    is_open = is_vague and facts.arguments and not facts.gives_anything
     return _PERHAPS if is_open else _LIKELY
 
 

@@ -32,10 +32,14 @@ from accord.reader.reading import Confidence
 from accord.reader.sentences import after, reports_nothing_found
 
 _NONE: Final = frozenset(ordered("languages.none"))
+_LONGEST_ARTICLE: Final = 3
+"""Letters of words that other languages share with English: `is`, `met`."""
+_PHRASES: Final = pairs("languages.phrases")
+_ENGLISH: Final = frozenset(" ".join(_PHRASES.values()).split())
 _FOREIGN: Final = (
     _NONE
     | words("languages.words")
-    | {word for phrase in pairs("languages.phrases") for word in phrase.split() if len(word) > 3}
+    | {word for word in " ".join(_PHRASES).split() if len(word) > _LONGEST_ARTICLE} - _ENGLISH
 )
 """Words that show that a text is not in English."""
 _LARGEST: Final = 10**18

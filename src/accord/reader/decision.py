@@ -42,15 +42,14 @@ from accord.reader.lexicon import MEMBERS
 from accord.reader.reading import LEVEL, LEVELS, Confidence
 from accord.reader.value import ASKING
 
+Form = Literal["text", "flat", "nested", "both"]
+"""A text; an object of scalars; other data; an object with one text."""
+_DATA: Final[tuple[Form, ...]] = ("flat", "nested")
 _LIST: Final = frozenset({"list"})
 _ACTION: Final = frozenset({"action"})
 _ERROR: Final = frozenset({"error"})
 _SINGLE: Final = frozenset({"single"})
 _REPORT: Final = frozenset({"action", "report"})
-
-
-Form = Literal["text", "flat", "nested", "both"]
-"""A text; an object of scalars; other data; an object with one text."""
 
 
 class Source(NamedTuple):
@@ -62,7 +61,7 @@ class Source(NamedTuple):
     """The highest confidence of its evidence."""
     adds: frozenset[str]
     """The types that it can find, and `report` if it finds a report in the reply."""
-    forms: str = "text flat nested"
+    forms: tuple[Form, ...] = ("text", "flat", "nested")
     """Forms of replies in which it can find evidence."""
     intent: Intent | None = None
     """The only intent of calls for which it can find evidence; None for any."""
@@ -95,23 +94,23 @@ def _single(facts: Facts) -> Verdict:
 
 
 SOURCES: Final = (
-    Source("asks", _asks, "certain", _SINGLE, "flat nested"),
+    Source("asks", _asks, "certain", _SINGLE, _DATA),
     Source("is-error", is_error, "certain", _ERROR),
-    Source("payload-failed", payload_failed, "certain", _ERROR | _ACTION | _LIST, "flat nested"),
-    Source("all-failed", all_failed, "likely", _ERROR | _ACTION, "flat nested"),
+    Source("payload-failed", payload_failed, "certain", _ERROR | _ACTION | _LIST, _DATA),
+    Source("all-failed", all_failed, "likely", _ERROR | _ACTION, _DATA),
     Source("error-text", error_text, "certain", _ERROR),
-    Source("catalog", catalog, "certain", _LIST, "nested"),
+    Source("catalog", catalog, "certain", _LIST, ("nested",)),
     Source("unconfirmed", unconfirmed, "likely", _SINGLE, intent="act"),
     Source("given-back", given_back, "likely", _SINGLE, intent="act"),
     Source("action-name", action_name, "likely", _ACTION, intent="act"),
     Source("reports-done", reports_done, "likely", _REPORT),
-    Source("reports-members", reports_members, "likely", _REPORT, "flat nested"),
-    Source("array", array, "certain", _LIST, "nested"),
-    Source("main-array", main_array, "certain", _LIST, "nested"),
-    Source("none-found", none_found, "likely", _LIST, "text"),
-    Source("itemised", itemised, "likely", _LIST, "text"),
+    Source("reports-members", reports_members, "likely", _REPORT, _DATA),
+    Source("array", array, "certain", _LIST, ("nested",)),
+    Source("main-array", main_array, "certain", _LIST, ("nested",)),
+    Source("none-found", none_found, "likely", _LIST, ("text",)),
+    Source("itemised", itemised, "likely", _LIST, ("text",)),
     Source("linked", linked, "likely", _LIST),
-    Source("lone-item", lone_item, "guess", _LIST, "flat nested"),
+    Source("lone-item", lone_item, "guess", _LIST, _DATA),
     Source("nothing-listed", nothing_listed, "guess", _LIST),
     Source("ran", ran, "guess", _ACTION, intent="run"),
     Source("single", _single, "certain", _SINGLE),
